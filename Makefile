@@ -10,10 +10,15 @@ TOOLS := $(CACHE)/bin
 # Tools have go.mod files of their own: as tools of this module they would change its versions.
 GOLANGCI_LINT_VERSION := v2.15.0
 HELM_VERSION := v3.21.4
+GOTESTSUM_VERSION := v1.13.0
+GOTESTSUM := $(TOOLS)/gotestsum-$(GOTESTSUM_VERSION)
 
 # How long each fuzz target runs, and how long a package's tests may take at most on two cores.
 FUZZTIME ?= 30s
 TEST_TIMEOUT ?= 25m
+
+# How often a test that failed is run again, alone; one that passes then is listed as flaky. CI sets it.
+RERUNS ?= 0
 
 # The sample repositories that ARGS names, whose toolchains the demo needs; the demo's default is go.
 DEMO_REPO = $(or $(filter python node all,$(subst =, ,$(ARGS))),go)
@@ -32,9 +37,13 @@ demo: ## the main job on a stand-in GitHub: make demo, make demo ARGS="--exit --
 
 test: ## every test
 	@.ci/deps test
+	@$(MAKE) --no-print-directory $(GOTESTSUM)
 	go vet ./...
+	@rm -f $(CACHE)/flaky
 	@# Two packages at a time: many start databases, sandboxes and compilers of their own. Vet has just run.
-	go test -vet=off -p 2 -timeout $(TEST_TIMEOUT) ./...
+	$(GOTESTSUM) --format pkgname --rerun-fails=$(RERUNS) --rerun-fails-max-failures 5 \
+	  --rerun-fails-report $(CACHE)/flaky --packages ./... -- -vet=off -p 2 -timeout $(TEST_TIMEOUT)
+	@[ ! -s $(CACHE)/flaky ] || { echo "Flaky: failed at first, passed when run again alone:"; cat $(CACHE)/flaky; }
 
 # How often the server is killed by make kills; SEED repeats a series.
 KILLS ?= 100
@@ -80,3 +89,8 @@ $(TOOLS)/helm-$(HELM_VERSION):
 	@mkdir -p $(TOOLS)
 	GOBIN=$(TOOLS) go install helm.sh/helm/v3/cmd/helm@$(HELM_VERSION)
 	@mv $(TOOLS)/helm $@
+
+$(GOTESTSUM):
+	@mkdir -p $(TOOLS)
+	GOBIN=$(TOOLS) go install gotest.tools/gotestsum@$(GOTESTSUM_VERSION)
+	@mv $(TOOLS)/gotestsum $@

@@ -28,7 +28,7 @@ const (
 	// defaultKills keeps the test short; AUTOCODE_TEST_KILLS asks for more (make kills).
 	defaultKills = 6
 	// killPatience bounds one run with its restarts.
-	killPatience = 3 * time.Minute
+	killPatience = 5 * time.Minute
 	// killDelay is up to how long after a request the kill may come: what a run does between two
 	// requests (clone, build, tests, clean room) takes about as long.
 	killDelay = 800 * time.Millisecond

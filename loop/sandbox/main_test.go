@@ -55,7 +55,7 @@ func missing(t testing.TB, what string) {
 }
 
 // patience is far more than any command of the tests takes.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // run runs a command in a fresh workspace and fails the test if the sandbox cannot be had.
 func run(t *testing.T, command sandbox.Command) sandbox.Result {

@@ -228,7 +228,7 @@ func TestPostgresTicketsOfADeadProcess(t *testing.T) {
 		if want := delivery(1).ID; id != want {
 			t.Errorf("delivery %q was handled, not %q", id, want)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(patience):
 		t.Error("the delivery is not handled, a lease after its ticket's holder died")
 	}
 	stop()

@@ -14,7 +14,7 @@ import (
 )
 
 // patience bounds a test; no command of the suite takes nearly as long.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // outcome is what a case expects.
 type outcome struct {

@@ -47,7 +47,7 @@ type Suite struct {
 
 // patience is how long the suite waits for something that must happen: no measure of speed, only
 // the end of a test that hangs.
-const patience = 30 * time.Second
+const patience = 5 * time.Minute
 
 // Run tests a database.
 func Run(t *testing.T, suite Suite) {
