@@ -170,6 +170,11 @@ func TestEveryStrategyRecipeAndTurnHasAText(t *testing.T) {
 		}
 		all.WriteString("## variation " + string(v) + "\n" + text + "\n\n")
 	}
+	need, err := Need(NeedData{Code: testCode, Listings: []string{Data("Directory shop", "cart.py\ntests/ (2 files)")}, Missing: []string{"src/cart.py"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all.WriteString("## need\n" + need + "\n")
 	golden(t, "texts", strings.TrimSpace(all.String()))
 	if _, err := Strategy("unheard of"); err == nil {
 		t.Error("a strategy without a text must be an error")

@@ -73,6 +73,16 @@ func Spec(data SpecData) (Prompt, error) { return prompt("spec", data) }
 // Faults sends the faults of a structured reply back to the model.
 func Faults(list []string) (string, error) { return render("faults", list) }
 
+// NeedData is what a planner is shown that asked for places before it writes its spec.
+type NeedData struct {
+	Code     string   // packed
+	Listings []string // of directories, fenced
+	Missing  []string // places that the repository does not have
+}
+
+// Need answers a planner that asked to see places.
+func Need(data NeedData) (string, error) { return render("need", data) }
+
 // PlanData is what the planner is shown when the plan that came with the spec cannot be used.
 type PlanData struct {
 	Issue  Issue

@@ -243,42 +243,11 @@ func cutLine(line string) string {
 
 // listFiles shows one directory of the commit.
 func (t *turn) listFiles(dir string) string {
-	dir = path.Clean("/" + strings.TrimSpace(dir))[1:]
-	prefix := ""
-	if dir != "" {
-		prefix = dir + "/"
+	list := t.survey.list(dir)
+	if list == "" {
+		return "there is no directory " + strings.TrimSpace(dir)
 	}
-	counts := map[string]int{}
-	var entries []string
-	for _, p := range t.survey.paths {
-		rest, below := strings.CutPrefix(p, prefix)
-		if !below {
-			continue
-		}
-		name, _, deeper := strings.Cut(rest, "/")
-		if !deeper {
-			entries = append(entries, name)
-			continue
-		}
-		if counts[name+"/"] == 0 {
-			entries = append(entries, name+"/")
-		}
-		counts[name+"/"]++
-	}
-	if len(entries) == 0 {
-		return "there is no directory " + dir
-	}
-	more := len(entries) - maxEntries
-	entries = entries[:min(len(entries), maxEntries)]
-	for i, e := range entries {
-		if n := counts[e]; n > 0 {
-			entries[i] = fmt.Sprintf("%s (%d files)", e, n)
-		}
-	}
-	if more > 0 {
-		entries = append(entries, fmt.Sprintf("(and %d more)", more))
-	}
-	return prompts.Data("Directory", strings.Join(entries, "\n"))
+	return prompts.Data("Directory", list)
 }
 
 // shellSigns are what makes a command more than a program with arguments.

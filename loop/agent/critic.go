@@ -66,12 +66,12 @@ func (c *Critic) Review(ctx context.Context, request loop.ReviewRequest) (loop.R
 		}
 		return structured(ctx, request.Model, loop.ModelRequest{
 			Role: loop.RoleCritic, Purpose: purposeReview, Schema: reviewSchema(), SchemaName: "review",
-		}, prompt, func(raw json.RawMessage) []string {
+		}, prompt, func(raw json.RawMessage) (faulty, error) {
 			review = loop.Review{}
 			if err := json.Unmarshal(raw, &review); err != nil {
-				return []string{err.Error()}
+				return faulty{faults: []string{err.Error()}}, nil
 			}
-			return nil
+			return faulty{}, nil
 		})
 	})
 	if err != nil {

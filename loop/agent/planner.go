@@ -25,9 +25,6 @@ const (
 	purposePlan = "plan"
 )
 
-// maxFaults is how often the faults of a reply go back to the model.
-const maxFaults = 2
-
 // Specify returns a valid spec and, unvalidated, the plan that came with it.
 func (p *Planner) Specify(ctx context.Context, request loop.SpecRequest) (loop.Spec, *loop.Plan, error) {
 	s, err := newSurvey(ctx, request.Index, request.Tree)
@@ -48,35 +45,21 @@ func (p *Planner) Specify(ctx context.Context, request loop.SpecRequest) (loop.S
 		if err != nil {
 			return err
 		}
+		shown := false
 		return structured(ctx, request.Model, loop.ModelRequest{
 			Role: loop.RolePlanner, Purpose: purposeSpec, Schema: specSchema(), SchemaName: "spec",
-		}, prompt, func(raw json.RawMessage) []string {
+		}, prompt, func(raw json.RawMessage) (faulty, error) {
+			if wanted := needOf(raw); len(wanted) > 0 && !shown {
+				shown = true
+				more, err := s.need(ctx, wanted, budget/needShare)
+				return faulty{more: more}, err
+			}
 			var faults []string
 			spec, plan, faults = specOf(raw, len(request.Answers))
-			return faults
+			return faulty{faults: faults}, nil
 		})
 	})
 	return spec, plan, err
-}
-
-// shrinks are the parts of a budget that are tried when a prompt does not fit a model's context.
-var shrinks = []int{1, 3, 9}
-
-// shrinking tries again with less code while the model says that a prompt does not fit.
-func shrinking(budget int, try func(budget int) error) error {
-	var err error
-	for _, part := range shrinks {
-		if err = try(budget / part); !overflows(err) {
-			return err
-		}
-	}
-	return err
-}
-
-// overflows says whether a model failed because the request did not fit its context.
-func overflows(err error) bool {
-	var fault *loop.ModelError
-	return errors.As(err, &fault) && fault.Fault == loop.ModelOverflow
 }
 
 // look gathers what a planner is shown, with a budget of tokens for code.
@@ -115,36 +98,6 @@ func withTests(s *survey, ranked []string) []string {
 	return list
 }
 
-// structured asks for one JSON object until take finds no fault in it, at most maxFaults times
-// more than once. The conversation grows at its end only, so that its beginning stays cached.
-func structured(ctx context.Context, model loop.Model, request loop.ModelRequest, prompt prompts.Prompt, take func(json.RawMessage) []string) error {
-	request.Messages = []loop.Message{
-		{Speaker: loop.SpeakerSystem, Text: prompt.System},
-		{Speaker: loop.SpeakerUser, Text: prompt.User},
-	}
-	for again := 0; ; again++ {
-		reply, err := model.Complete(ctx, request)
-		if err != nil {
-			return err
-		}
-		faults := take(reply.JSON)
-		if len(faults) == 0 {
-			return nil
-		}
-		if again == maxFaults {
-			return &loop.ModelError{Fault: loop.ModelMalformed, Model: "of the " + string(request.Role), Err: fmt.Errorf(
-				"the %s is unusable after %d corrections: %s", request.Purpose, maxFaults, strings.Join(faults, "; "))}
-		}
-		correction, err := prompts.Faults(faults)
-		if err != nil {
-			return err
-		}
-		request.Messages = append(request.Messages,
-			loop.Message{Speaker: loop.SpeakerAssistant, Text: string(reply.JSON)},
-			loop.Message{Speaker: loop.SpeakerUser, Text: correction})
-	}
-}
-
 // specReply is the object of specSchema.
 type specReply struct {
 	Goal        string           `json:"goal"`
@@ -157,6 +110,7 @@ type specReply struct {
 	ZoneWhy     string           `json:"zone_why"`
 	NothingToDo string           `json:"nothing_to_do"`
 	Steps       []loop.Step      `json:"steps"`
+	Need        []string         `json:"need"`
 }
 
 const (
@@ -307,13 +261,13 @@ func (p *Planner) Plan(ctx context.Context, request loop.PlanRequest) (loop.Plan
 		}
 		return structured(ctx, request.Model, loop.ModelRequest{
 			Role: loop.RolePlanner, Purpose: purposePlan, Schema: planSchema(), SchemaName: "plan",
-		}, prompt, func(raw json.RawMessage) []string {
+		}, prompt, func(raw json.RawMessage) (faulty, error) {
 			if err := json.Unmarshal(raw, &plan); err != nil {
-				return []string{err.Error()}
+				return faulty{faults: []string{err.Error()}}, nil
 			}
 			var faults []string
 			plan, faults = s.tidy(plan, request.Spec)
-			return faults
+			return faulty{faults: faults}, nil
 		})
 	})
 	var fault *loop.ModelError

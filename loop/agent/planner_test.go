@@ -88,6 +88,36 @@ func TestSpecFaultsGoBack(t *testing.T) {
 	}
 }
 
+func TestPlannerAsksToSee(t *testing.T) {
+	asks := func(places string) string {
+		return strings.Replace(specJSON("[]"), `"steps": []`, `"steps": [], "need": `+places, 1)
+	}
+	want := func(places string, shown ...string) {
+		t.Helper()
+		spec, plan, server, err := specify(t, bigShop, nil, asks(places), specJSON(goodSteps))
+		if err != nil || len(spec.Criteria) != 1 || plan == nil || len(server.Questions()) != 2 {
+			t.Fatalf("%s: %d questions, %+v, %v", places, len(server.Questions()), spec, err)
+		}
+		for _, text := range shown {
+			if last := server.Questions()[1].Last(); !strings.Contains(last, text) {
+				t.Errorf("asked for %s, the planner is not shown %q:\n%s", places, text, last)
+			}
+		}
+	}
+	want(`["py/rates.py"]`, "x = 1")
+	want(`["`+"`rates.py:x`"+`"]`, "## py/rates.py")
+	want(`["py/shop.py::x", "py/tests/test_rates.py#x()"]`, "from rates import x", "import rates")
+	want(`["price"]`, "## api/price.go")
+	want(`["py"]`, "shop.py", "tests/ (1 files)")
+	want(`["src/gone.py", "py/rates.py"]`, "There is no `src/gone.py`", "x = 1")
+
+	// It is shown places once; then the spec has to come.
+	_, _, server, err := specify(t, bigShop, nil, asks(`["py"]`), strings.Replace(asks(`["api"]`), "`shop.TestTotalOfNothing`", "", 1), specJSON(goodSteps))
+	if err != nil || !strings.Contains(server.Questions()[2].Last(), "test_hook: is empty") {
+		t.Errorf("%v: %s", err, server.Questions()[2].Last())
+	}
+}
+
 func TestSpecForASmallContext(t *testing.T) {
 	server, m := scripted(t, []modeltest.Rule{{Name: "small", Purpose: "spec", Replies: []modeltest.Reply{{Status: 400, Text: "context window exceeded"}, {Text: specJSON(goodSteps)}}}})
 	budget := 0

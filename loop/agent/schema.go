@@ -54,6 +54,7 @@ func specSchema() json.RawMessage {
 		"zone", oneOf("green", "amber", "red"), "zone_why", text,
 		"nothing_to_do", text,
 		"steps", stepsSchema(),
+		"need", listOf(text),
 	))
 }
 
