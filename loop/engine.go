@@ -110,10 +110,12 @@ type drive struct {
 	lease Lease
 	log   zerolog.Logger
 
-	// s is the state in memory; mutex guards what the heartbeat shares with it.
-	s        Snapshot
-	mutex    sync.Mutex
-	signals  []Signal
+	// s is the state in memory; mutex guards what the heartbeat shares with it. It is never held over a call of the store.
+	s       Snapshot
+	mutex   sync.Mutex
+	signals []Signal
+	// reading lets one reader at a time ask for signals, so that none is taken twice; it guards lastSeen.
+	reading  sync.Mutex
 	lastSeen int64
 	// interrupt ends the phase in progress; nil between phases.
 	interrupt context.CancelCauseFunc

@@ -31,12 +31,14 @@ func (d *drive) heartbeat(ctx context.Context, cancel context.CancelCauseFunc) <
 
 // readSignals renews the lease and remembers new signals; a stop interrupts the phase in progress.
 func (d *drive) readSignals(ctx context.Context) error {
-	d.mutex.Lock()
-	defer d.mutex.Unlock()
+	d.reading.Lock()
+	defer d.reading.Unlock()
 	fresh, err := d.Store.Heartbeat(ctx, d.lease, d.lastSeen)
 	if err != nil {
 		return err
 	}
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
 	for _, signal := range fresh {
 		d.lastSeen = signal.ID
 		d.signals = append(d.signals, signal)

@@ -185,7 +185,8 @@ func applyReply(t *testing.T, dir, reply string) {
 func copyNewTests(t *testing.T, reply, from, to string) {
 	t.Helper()
 	copied := 0
-	for _, p := range edit.Paths([]byte(reply)) {
+	for _, block := range edit.Parse([]byte(reply)).Blocks {
+		p := block.Path
 		if !strings.Contains(filepath.Base(p), "test") {
 			continue
 		}

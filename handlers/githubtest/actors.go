@@ -285,19 +285,6 @@ func (a Actor) PushFiles(repo, branch, message string, files map[string][]byte) 
 	return sha, err
 }
 
-// ForcePush moves a branch to any commit of the repository.
-func (a Actor) ForcePush(repo, branch, sha string) error {
-	return a.with(repo, func(r *repository, by actor) error {
-		if r.protected["refs/heads/"+branch] {
-			return fmt.Errorf("force-push to %s of %s: the branch is protected", branch, repo)
-		}
-		if _, err := r.git("update-ref", "refs/heads/"+branch, sha); err != nil {
-			return err
-		}
-		return a.s.syncRefs(r, by)
-	})
-}
-
 // DeleteBranch deletes a branch; open pull requests from it are closed.
 func (a Actor) DeleteBranch(repo, branch string) error {
 	return a.with(repo, func(r *repository, by actor) error {

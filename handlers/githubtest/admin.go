@@ -198,8 +198,3 @@ func (o OtherApp) CreateCheckRun(repo string, in CheckRunInput) (id int64, err e
 	})
 	return id, err
 }
-
-// UpdateCheckRun changes it.
-func (o OtherApp) UpdateCheckRun(repo string, id int64, in CheckRunInput) error {
-	return o.s.As("ghost").withRun(repo, id, func(k *CheckRun, _ actor) error { return o.s.updateRun(k, in) })
-}

@@ -15,15 +15,6 @@ type header struct {
 	stacked bool     // the line of text before above is a path alone on a line too: a list of files
 }
 
-// candidates lists the paths that a block may mean.
-func (h header) candidates() []string {
-	all := []string{h.marker, h.fence, h.above, h.spaced, h.earlier}
-	if h.marker == "" && h.fence == "" && (h.above == "" || h.weak) && h.earlier == "" {
-		all = append(all, h.current)
-	}
-	return all
-}
-
 // path is the best reading without a look at the tree.
 func (h header) path() string {
 	if h.weak && h.current != "" && h.marker == "" && h.fence == "" {

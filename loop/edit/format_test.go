@@ -1,7 +1,6 @@
 package edit_test
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -105,9 +104,6 @@ func TestPathForms(t *testing.T) {
 				t.Errorf("%s\n%+v", reply, result)
 			}
 			sameTree(t, harvest(t, dir), with(files{"src/b.txt": "one\n2\nthree\n"}))
-			if paths := edit.Paths([]byte(reply)); !slices.Contains(paths, "src/b.txt") {
-				t.Errorf("paths %v", paths)
-			}
 		})
 	}
 }
@@ -260,42 +256,4 @@ func TestDividerInContent(t *testing.T) {
 		"fence in content": {doc, block("README.md", "old text\n", "```go\nx\n```\n"),
 			files{"README.md": "Title\n=====\n\nUsage\n=======\n\n```go\nx\n```\n\nMore\n=======\n"}, "edit README.md exact 7", ""},
 	})
-}
-
-func TestRender(t *testing.T) {
-	cases := map[string]struct{ search, replace string }{
-		"plain":           {"a\nb\n", "c\n"},
-		"create":          {"", "c\nd\n"},
-		"divider inside":  {"Title\n=======\n", "x\n=====\n"},
-		"markers inside":  {"<<<<<<< SEARCH\n", ">>>>>>>> REPLACE\n========\n"},
-		"no last newline": {"a", "b"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			text, err := edit.Render("dir/a.txt", c.search, c.replace)
-			if err != nil {
-				t.Fatal(err)
-			}
-			blocks := edit.Parse([]byte(text)).Blocks
-			if len(blocks) != 1 || blocks[0].Malformed != "" || blocks[0].Path != "dir/a.txt" || len(blocks[0].Divisions) != 1 {
-				t.Fatalf("%q reads as %+v", text, blocks)
-			}
-			d := blocks[0].Divisions[0]
-			lines := func(s string) string { return strings.TrimSuffix(s, "\n") }
-			if strings.Join(d.Search, "\n") != lines(c.search) || strings.Join(d.Replace, "\n") != lines(c.replace) {
-				t.Errorf("%q reads as %+v", text, d)
-			}
-		})
-	}
-	if _, err := edit.Render("a.txt", "=====\n======\n=======\n========\n=========\n", "x\n"); err == nil {
-		t.Error("a text that leaves no length is rendered")
-	}
-}
-
-func TestPaths(t *testing.T) {
-	reply := block("./src/b.txt", "two\n", "2\n") + two + "\nx.txt (delete)\na.go -> b.go\n" + block("new/n.txt", "", "x\n") + block("../evil", "a\n", "b\n")
-	want := []string{"../evil", "a.go", "b.go", "new/n.txt", "src/b.txt", "x.txt"}
-	if got := edit.Paths([]byte(reply)); !slices.Equal(got, want) {
-		t.Errorf("paths %v, want %v", got, want)
-	}
 }

@@ -74,21 +74,6 @@ func Parse(reply []byte) Reply {
 	return Reply{Blocks: p.blocks}
 }
 
-// Paths lists the files that the reply may touch, sorted, renames with both names. Where a path's line leaves room for
-// doubt every reading is listed, so that a guard errs on the safe side; Apply's dry run tells the exact ones.
-func Paths(reply []byte) []string {
-	var paths []string
-	for _, b := range Parse(reply).Blocks {
-		for _, p := range append(b.header.candidates(), b.Path, b.To) {
-			if p != "" {
-				paths = append(paths, cleanPath(p))
-			}
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths)
-}
-
 // replyLine is a line of the reply without its line end.
 type replyLine struct {
 	text string

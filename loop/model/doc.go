@@ -4,6 +4,6 @@
 // role has; out come replies whose JSON satisfies the schema that was asked for, one ledger line
 // per request sent, and *loop.ModelErrors that say why a model could not be had.
 //
-// It never invents an answer, never writes a key into an error, a log or a recording, and never
+// It never invents an answer, never writes a key into an error or a log, and never
 // calls a model whose price it does not know unless that model is declared free.
 package model

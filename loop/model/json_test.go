@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/seed-7a986423/autocode/loop"
-	"github.com/seed-7a986423/autocode/loop/model"
 	"github.com/seed-7a986423/autocode/loop/model/modeltest"
 )
 
@@ -102,38 +101,5 @@ func TestJSONFormatsAreLearnt(t *testing.T) {
 	}
 	if last := server.Questions()[3].Last(); !strings.Contains(last, `"required":["goal"`) && !strings.Contains(last, `"required"`) {
 		t.Errorf("the schema is not in the prompt: %s", last)
-	}
-}
-
-func TestRecordAndReplay(t *testing.T) {
-	dir := t.TempDir()
-	server := serve(t, modeltest.Reply{Text: "first"}, modeltest.Reply{Text: "second"}, modeltest.Reply{Status: 401, Text: "no, " + testKey})
-	m, _ := build(t, server, nil)
-	recorder, err := model.NewRecorder(m, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	other := question()
-	other.Messages[1].Text = "And then?"
-	for _, q := range []loop.ModelRequest{question(), question(), other} {
-		_, _ = recorder.Complete(context.Background(), q)
-	}
-	replayer, err := model.NewReplayer(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := replayer.Complete(context.Background(), other); faultOf(t, err) != loop.ModelUnauthorised || strings.Contains(err.Error(), testKey) {
-		t.Errorf("%v", err)
-	}
-	for _, want := range []string{"first", "second"} {
-		if reply, err := replayer.Complete(context.Background(), question()); err != nil || reply.Text != want {
-			t.Errorf("%q %v, want %q", reply.Text, err, want)
-		}
-	}
-	if _, err := replayer.Complete(context.Background(), question()); err == nil || !strings.Contains(err.Error(), "not recorded") {
-		t.Errorf("%v", err)
-	}
-	if replayer.Left() != 0 {
-		t.Errorf("%d left", replayer.Left())
 	}
 }

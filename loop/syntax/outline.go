@@ -186,45 +186,6 @@ func bodyOf(node *sitter.Node) *sitter.Node {
 	return nil
 }
 
-// Spans cuts src into pieces without gap or overlap: each innermost definition is one, and so is each stretch
-// between them. A text without definitions is one piece; an empty text has none.
-func Spans(lang Language, src []byte) []Span {
-	total := bytes.Count(src, []byte("\n"))
-	if len(src) > 0 && src[len(src)-1] != '\n' {
-		total++
-	}
-	if total == 0 {
-		return nil
-	}
-	owner := make([]int, total) // the innermost symbol of each line, from 1; 0 for none
-	symbols := Outline(lang, src)
-	order := make([]int, len(symbols))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int {
-		return (symbols[b].End - symbols[b].Start) - (symbols[a].End - symbols[a].Start)
-	})
-	for _, i := range order {
-		for line := symbols[i].Start; line <= min(symbols[i].End, total); line++ {
-			owner[line-1] = i + 1
-		}
-	}
-	var spans []Span
-	for line := 1; line <= total; line++ {
-		if line > 1 && owner[line-1] == owner[line-2] {
-			spans[len(spans)-1].End = line
-			continue
-		}
-		span := Span{Start: line, End: line}
-		if i := owner[line-1]; i > 0 {
-			span.Symbol = symbols[i-1].FullName()
-		}
-		spans = append(spans, span)
-	}
-	return spans
-}
-
 // FullName is the symbol's name after its parent's, as in Parent.Name.
 func (s Symbol) FullName() string {
 	if s.Parent == "" {

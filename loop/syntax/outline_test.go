@@ -324,28 +324,3 @@ func TestSignature(t *testing.T) {
 		})
 	}
 }
-
-func TestSpansCoverTheText(t *testing.T) {
-	for _, s := range samples {
-		t.Run(string(s.lang), func(t *testing.T) {
-			next := 1
-			for _, span := range syntax.Spans(s.lang, []byte(s.src)) {
-				if span.Start != next || span.End < span.Start {
-					t.Fatalf("span %+v does not begin at line %d", span, next)
-				}
-				next = span.End + 1
-			}
-			if want := strings.Count(s.src, "\n") + 1; next != want {
-				t.Errorf("spans end before line %d, want %d", next, want)
-			}
-		})
-	}
-	spans := syntax.Spans(syntax.Python, []byte("import os\n\nclass A:\n    x = 1\n\n    def f(self):\n        pass\n"))
-	want := "[{1 2 } {3 3 A} {4 4 A.x} {5 5 A} {6 7 A.f}]"
-	if got := fmt.Sprint(spans); got != want {
-		t.Errorf("spans %s, want %s", got, want)
-	}
-	if got := syntax.Spans(syntax.Unknown, []byte("a\nb")); fmt.Sprint(got) != "[{1 2 }]" {
-		t.Errorf("spans of plain text: %v", got)
-	}
-}
