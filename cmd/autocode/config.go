@@ -46,17 +46,17 @@ type serverConfig struct {
 	Model       modelConfig            `yaml:"model"`
 	Roles       map[string]modelConfig `yaml:"roles"`
 	Budget      struct {
-		Rounds        int     `yaml:"rounds"`
-		Minutes       int     `yaml:"minutes"`
-		ModelCalls    int     `yaml:"model_calls"`
-		Tokens        int     `yaml:"tokens"`
-		USD           float64 `yaml:"usd"`
-		Files         int     `yaml:"files"`
-		Lines         int     `yaml:"lines"`
-		TaskUSD       float64 `yaml:"task_usd"`
-		TaskTokens    int     `yaml:"task_tokens"`
-		RepoDayUSD    float64 `yaml:"repo_day_usd"`
-		RepoDayTokens int     `yaml:"repo_day_tokens"`
+		Rounds        *int     `yaml:"rounds"`
+		Minutes       *int     `yaml:"minutes"`
+		ModelCalls    *int     `yaml:"model_calls"`
+		Tokens        *int     `yaml:"tokens"`
+		USD           *float64 `yaml:"usd"`
+		Files         *int     `yaml:"files"`
+		Lines         *int     `yaml:"lines"`
+		TaskUSD       *float64 `yaml:"task_usd"`
+		TaskTokens    *int     `yaml:"task_tokens"`
+		RepoDayUSD    *float64 `yaml:"repo_day_usd"`
+		RepoDayTokens *int     `yaml:"repo_day_tokens"`
 	} `yaml:"budget"`
 	Sandbox struct {
 		Memory string  `yaml:"memory"`
@@ -65,7 +65,7 @@ type serverConfig struct {
 		// Runner is bubblewrap (the default) or docker; with docker, image names one by digest and docker_host the engine.
 		Runner     runnerKind `yaml:"runner"`
 		DockerHost string     `yaml:"docker_host"`
-		Minutes    int        `yaml:"timeout_minutes"`
+		Minutes    *int       `yaml:"timeout_minutes"`
 		Network    []string   `yaml:"network"`
 	} `yaml:"sandbox"`
 	// Sparse names, by OWNER/NAME, the only directories of a monorepo that are worked in.
@@ -159,6 +159,7 @@ func loadSettings(file string, getenv func(string) string) (settings, error) {
 // readSettings is loadSettings with what could be read in spite of faults.
 func readSettings(file string, getenv func(string) string) (settings, []error) {
 	s := settings{File: file}
+	s.Workers = defaultWorkers // not for want of a value: a 0 that somebody wrote is a fault
 	if file == "" {
 		if _, err := os.Stat(defaultConfigFile); err == nil {
 			s.File = defaultConfigFile
@@ -179,9 +180,22 @@ func readSettings(file string, getenv func(string) string) (settings, []error) {
 	env.apply(&s.serverConfig)
 	faults = append(faults, env.faults...)
 	for _, fault := range append(s.complete(), s.readSecrets(getenv)...) {
-		faults = append(faults, placed(fault, s.File, raw, getenv))
+		at := placed(fault, s.File, raw, getenv)
+		if !slices.ContainsFunc(faults, func(told error) bool { return sameKey(told, at) }) {
+			faults = append(faults, at)
+		}
 	}
 	return s, faults
+}
+
+// sameKey says whether told, or one of the errors that are joined in it, is of the key that at is of: a value of the
+// wrong type needs no word on its size.
+func sameKey(told, at error) bool {
+	if many, joined := told.(interface{ Unwrap() []error }); joined {
+		return slices.ContainsFunc(many.Unwrap(), func(one error) bool { return sameKey(one, at) })
+	}
+	var a, b loop.ConfigFault
+	return errors.As(told, &a) && errors.As(at, &b) && a.Key != "" && a.Key == b.Key
 }
 
 // keyVariables are the variables that win over a key of the file.
@@ -353,7 +367,6 @@ func (s *settings) complete() []error {
 	fault := func(format string, args ...any) { faults = append(faults, fmt.Errorf(format, args...)) }
 	setDefault(&s.Listen, defaultListen)
 	setDefault(&s.DataDir, defaultDataDir)
-	setDefault(&s.Workers, defaultWorkers)
 	s.GitHub.completeURLs()
 	setDefault(&s.Labels.Trigger, loop.DefaultLabel)
 	setDefault(&s.Labels.NeedsInfo, loop.DefaultNeedsInfoLabel)
@@ -404,35 +417,41 @@ func (s *settings) ceiling() []error {
 	var faults []error
 	c := loop.DefaultConfig()
 	b := s.Budget
-	limit := func(field *int, name string, value int) {
-		if value < 0 {
-			faults = append(faults, fmt.Errorf("budget.%s: %d is negative", name, value))
-		} else if value > 0 {
-			*field = value
+	// What is left out keeps its default; a 0 that somebody wrote is no way to ask for that.
+	limit := func(field *int, key string, value *int) {
+		switch {
+		case value == nil:
+		case *value < 1:
+			faults = append(faults, fmt.Errorf("%s: is %d; must be at least 1", key, *value))
+		default:
+			*field = *value
 		}
 	}
-	money := func(field *float64, name string, value float64) {
-		if value < 0 {
-			faults = append(faults, fmt.Errorf("budget.%s: %g is negative", name, value))
-		} else if value > 0 {
-			*field = value
+	minutes := func(field *time.Duration, key string, value *int) {
+		n := int(*field / time.Minute)
+		limit(&n, key, value)
+		*field = time.Duration(n) * time.Minute
+	}
+	money := func(field *float64, key string, value *float64) {
+		switch {
+		case value == nil:
+		case *value <= 0:
+			faults = append(faults, fmt.Errorf("%s: is %g; must be more than 0", key, *value))
+		default:
+			*field = *value
 		}
 	}
-	limit(&c.Limits.Rounds, "rounds", b.Rounds)
-	limit(&c.Limits.ModelCalls, "model_calls", b.ModelCalls)
-	limit(&c.Limits.Tokens, "tokens", b.Tokens)
-	limit(&c.Limits.Files, "files", b.Files)
-	limit(&c.Limits.Lines, "lines", b.Lines)
-	limit(&c.Limits.TaskTokens, "task_tokens", b.TaskTokens)
-	limit(&c.Limits.RepoDayTokens, "repo_day_tokens", b.RepoDayTokens)
-	money(&c.Limits.USD, "usd", b.USD)
-	money(&c.Limits.TaskUSD, "task_usd", b.TaskUSD)
-	money(&c.Limits.RepoDayUSD, "repo_day_usd", b.RepoDayUSD)
-	minutes := 0
-	limit(&minutes, "minutes", b.Minutes)
-	if minutes > 0 {
-		c.Limits.Wall = time.Duration(minutes) * time.Minute
-	}
+	limit(&c.Limits.Rounds, "budget.rounds", b.Rounds)
+	minutes(&c.Limits.Wall, "budget.minutes", b.Minutes)
+	limit(&c.Limits.ModelCalls, "budget.model_calls", b.ModelCalls)
+	limit(&c.Limits.Tokens, "budget.tokens", b.Tokens)
+	limit(&c.Limits.Files, "budget.files", b.Files)
+	limit(&c.Limits.Lines, "budget.lines", b.Lines)
+	limit(&c.Limits.TaskTokens, "budget.task_tokens", b.TaskTokens)
+	limit(&c.Limits.RepoDayTokens, "budget.repo_day_tokens", b.RepoDayTokens)
+	money(&c.Limits.USD, "budget.usd", b.USD)
+	money(&c.Limits.TaskUSD, "budget.task_usd", b.TaskUSD)
+	money(&c.Limits.RepoDayUSD, "budget.repo_day_usd", b.RepoDayUSD)
 	c.Sandbox = loop.SandboxConfig{Image: s.Sandbox.Image, CPUs: s.Sandbox.CPU, Memory: defaultMemory, Network: s.Sandbox.Network}
 	if s.Sandbox.Memory != "" {
 		memory, err := loop.ParseBytes(s.Sandbox.Memory)
@@ -454,9 +473,7 @@ func (s *settings) ceiling() []error {
 		faults = append(faults, fmt.Errorf("sandbox.runner: %q is not one of %s, %s", s.Sandbox.Runner, runnerBubblewrap, runnerDocker))
 	}
 	c.Verify.Timeout = defaultTimeout
-	if s.Sandbox.Minutes > 0 {
-		c.Verify.Timeout = time.Duration(s.Sandbox.Minutes) * time.Minute
-	}
+	minutes(&c.Verify.Timeout, "sandbox.timeout_minutes", s.Sandbox.Minutes)
 	c.Verify.Network = s.Sandbox.Network
 	c.Critic, c.Autonomy, c.TrustCI = s.Critic, s.Autonomy, s.CI == "trusted"
 	if s.Candidates < 0 || s.Candidates > loop.MaxCandidates {
