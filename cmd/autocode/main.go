@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	_ "github.com/seed-7a986423/autocode/loop/sandbox/guest" // the sandbox's process 1 starts in its init
+	"github.com/seed-7a986423/autocode/loop/workspace"
 )
 
 // cli is the command line. Each command lives in a file of its own name and has one method,
@@ -82,8 +83,13 @@ func version() string {
 // shortCommit is how much of a commit's id the module's pseudo-version shows.
 const shortCommit = 12
 
-// usageError marks err as wrong use.
-func usageError(err error) error { return &exitError{code: exitUsage, err: err} }
+// usageError marks err as wrong use, unless it is the machine that lacks something.
+func usageError(err error) error {
+	if errors.Is(err, workspace.ErrNoGit) || errors.Is(err, syscall.ENOSPC) {
+		return err
+	}
+	return &exitError{code: exitUsage, err: err}
+}
 
 // streams are the program's standard streams, handed to commands so that tests can run them in-process.
 type streams struct {

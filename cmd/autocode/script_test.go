@@ -28,6 +28,8 @@ func TestScripts(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			// Programs that a version manager keeps in the home directory are found from there.
 			env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
+			// A path on which there is autocode alone.
+			env.Setenv("ALONE", filepath.SplitList(env.Getenv("PATH"))[0])
 			return os.MkdirAll(env.Getenv("HOME"), 0o755)
 		},
 	})

@@ -120,6 +120,9 @@ type git struct {
 	timeout time.Duration // of one command
 }
 
+// ErrNoGit is returned where there is no git program to run.
+var ErrNoGit = errors.New("no git program")
+
 // findGit resolves the program: an absolute path, or a name that is looked up once.
 func findGit(path string) (string, error) {
 	if path == "" {
@@ -127,7 +130,7 @@ func findGit(path string) (string, error) {
 	}
 	found, err := exec.LookPath(path)
 	if err != nil {
-		return "", fmt.Errorf("find the git program %q: %w (install git 2.38 or newer)", path, err)
+		return "", fmt.Errorf("%w: %w; install git 2.38 or newer", ErrNoGit, err)
 	}
 	return filepath.Abs(found)
 }
