@@ -16,7 +16,6 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"github.com/seed-7a986423/autocode/loop"
-	"github.com/seed-7a986423/autocode/loop/sandbox"
 	"github.com/seed-7a986423/autocode/loop/workspace"
 )
 
@@ -409,84 +408,6 @@ func (s *settings) complete() []error {
 		}
 	}
 	faults = append(faults, s.ceiling()...)
-	return faults
-}
-
-// ceiling builds what no repository can exceed.
-func (s *settings) ceiling() []error {
-	var faults []error
-	c := loop.DefaultConfig()
-	b := s.Budget
-	// What is left out keeps its default; a 0 that somebody wrote is no way to ask for that.
-	limit := func(field *int, key string, value *int) {
-		switch {
-		case value == nil:
-		case *value < 1:
-			faults = append(faults, fmt.Errorf("%s: is %d; must be at least 1", key, *value))
-		default:
-			*field = *value
-		}
-	}
-	minutes := func(field *time.Duration, key string, value *int) {
-		n := int(*field / time.Minute)
-		limit(&n, key, value)
-		*field = time.Duration(n) * time.Minute
-	}
-	money := func(field *float64, key string, value *float64) {
-		switch {
-		case value == nil:
-		case *value <= 0:
-			faults = append(faults, fmt.Errorf("%s: is %g; must be more than 0", key, *value))
-		default:
-			*field = *value
-		}
-	}
-	limit(&c.Limits.Rounds, "budget.rounds", b.Rounds)
-	minutes(&c.Limits.Wall, "budget.minutes", b.Minutes)
-	limit(&c.Limits.ModelCalls, "budget.model_calls", b.ModelCalls)
-	limit(&c.Limits.Tokens, "budget.tokens", b.Tokens)
-	limit(&c.Limits.Files, "budget.files", b.Files)
-	limit(&c.Limits.Lines, "budget.lines", b.Lines)
-	limit(&c.Limits.TaskTokens, "budget.task_tokens", b.TaskTokens)
-	limit(&c.Limits.RepoDayTokens, "budget.repo_day_tokens", b.RepoDayTokens)
-	money(&c.Limits.USD, "budget.usd", b.USD)
-	money(&c.Limits.TaskUSD, "budget.task_usd", b.TaskUSD)
-	money(&c.Limits.RepoDayUSD, "budget.repo_day_usd", b.RepoDayUSD)
-	c.Sandbox = loop.SandboxConfig{Image: s.Sandbox.Image, CPUs: s.Sandbox.CPU, Memory: defaultMemory, Network: s.Sandbox.Network}
-	if s.Sandbox.Memory != "" {
-		memory, err := loop.ParseBytes(s.Sandbox.Memory)
-		if err != nil {
-			faults = append(faults, fmt.Errorf("sandbox.memory: %w", err))
-		}
-		c.Sandbox.Memory = memory
-	}
-	switch s.Sandbox.Runner {
-	case "", runnerBubblewrap:
-		if s.Sandbox.DockerHost != "" {
-			faults = append(faults, errors.New("sandbox.docker_host: is of no use without sandbox.runner: docker"))
-		}
-	case runnerDocker:
-		if !sandbox.ImageByDigest(s.Sandbox.Image) {
-			faults = append(faults, fmt.Errorf("sandbox.image: %q does not name an image by digest (name@sha256:… or sha256:…), which sandbox.runner: docker needs", s.Sandbox.Image))
-		}
-	default:
-		faults = append(faults, fmt.Errorf("sandbox.runner: %q is not one of %s, %s", s.Sandbox.Runner, runnerBubblewrap, runnerDocker))
-	}
-	c.Verify.Timeout = defaultTimeout
-	minutes(&c.Verify.Timeout, "sandbox.timeout_minutes", s.Sandbox.Minutes)
-	c.Verify.Network = s.Sandbox.Network
-	c.Critic, c.Autonomy, c.TrustCI = s.Critic, s.Autonomy, s.CI == "trusted"
-	if s.Candidates < 0 || s.Candidates > loop.MaxCandidates {
-		faults = append(faults, fmt.Errorf("candidates: %d is not between 1 and %d, nor 0, which leaves it to the recipe", s.Candidates, loop.MaxCandidates))
-	}
-	c.Candidates = s.Candidates
-	c.Labels = loop.LabelConfig{Trigger: s.Labels.Trigger, NeedsInfo: s.Labels.NeedsInfo}
-	switch s.Autonomy {
-	case loop.AutonomyPlan, loop.AutonomyApprovePlan, loop.AutonomyPullRequest:
-	default:
-		faults = append(faults, fmt.Errorf("autonomy: %q is not one of plan, approve-plan, pull-request", s.Autonomy))
-	}
-	s.Ceiling = c
 	return faults
 }
 
