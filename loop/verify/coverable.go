@@ -196,7 +196,7 @@ var coverageTool = regexp.MustCompile(`(?:^|[\s;&/])(c8|nyc)(?:$|\s)`)
 func nodeCoverage(s scan, p project) cover {
 	const dir = coverageDir
 	pkg := readPackage(s)
-	manager := packageManager(s, pkg)
+	manager, _ := packageManagerOf(s, pkg)
 	var spoken []string // what the unit stage runs
 	for _, j := range p.jobs {
 		if j.stage == loop.StageUnit {

@@ -34,7 +34,7 @@ func (s *session) checkEnvironment(ctx context.Context) (*loop.Stage, error) {
 		for _, program := range p.needs {
 			if s.missing[program] {
 				fail(p, manifestOf(p), "toolchain-missing", fmt.Sprintf(
-					"the sandbox has no %q, which this %s project needs; install it where autocode runs, or name an image in sandbox.image", program, p.ecosystem))
+					"the sandbox has no %q, which this %s project needs; install it where autocode runs, or name an image in sandbox.image%s", program, p.ecosystem, s.whyNot(p)))
 			}
 		}
 		if p.python != nil && p.interpreter.path != "" {
@@ -81,6 +81,28 @@ func (s *session) installFailure(p project) string {
 	why, _ := s.broken.Load(s.cacheDir(p))
 	text, _ := why.(string)
 	return text
+}
+
+// blameInstallation makes a failed installation the cause where no test runs: without it, what the tests say of
+// themselves would be taken for a fault of the code.
+func (s *session) blameInstallation(v *loop.Verdict) {
+	if !v.NoTestRuns() {
+		return
+	}
+	for _, p := range s.projects {
+		why := s.installFailure(p)
+		if why == "" {
+			continue
+		}
+		stage := v.Stages[loop.StageEnvironment]
+		stage.Pass = false
+		stage.Errors = append(stage.Errors, loop.Failure{
+			File: p.file(manifestOf(p)), Kind: string(feedback.KindEnvironment), Rule: "installation-failed",
+			Message: "no test runs, and the dependencies could not be installed: " + why,
+		})
+		v.Stages[loop.StageEnvironment] = stage
+		v.Class, v.ClassRule = feedback.ClassEnvironment, "installation-failed"
+	}
 }
 
 // noise are the lines at the end of an installer's output that say nothing.
@@ -156,6 +178,9 @@ func (s *session) missingPrograms(ctx context.Context) (map[string]bool, error) 
 	args := []string{"sh", "-c", `for p; do command -v "$p" >/dev/null || echo "$p"; done`, "sh"}
 	for _, p := range s.projects {
 		args = append(args, p.needs...)
+		if p.manager != "" {
+			args = append(args, "npm") // which can bring it
+		}
 	}
 	r, err := s.run(ctx, project{dir: ".", ecosystem: "environment"}, job{args: args}, reach{})
 	if err != nil {

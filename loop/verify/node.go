@@ -45,16 +45,19 @@ func node() ecosystem {
 				return project{}, false
 			}
 			pkg := readPackage(s)
-			manager := packageManager(s, pkg)
+			manager, spec := packageManagerOf(s, pkg)
 			p := project{needs: []string{"node"}}
 			if manager != "npm" || pkg.Scripts["test"] != "" {
 				p.needs = append(p.needs, manager)
+			}
+			if manager != "npm" {
+				p.manager, p.managerSpec = manager, spec
 			}
 			if least := leastVersion(pkg.Engines.Node); least != "" {
 				p.versions = []minimum{{program: "node", args: []string{"node", "--version"}, least: least, manifest: "package.json", advice: true}}
 			}
 			if len(pkg.Dependencies)+len(pkg.DevDependencies) > 0 && !inWorkspace(s) || isWorkspace(s) {
-				p.install = []job{{args: nodeInstall(s, manager), network: "npm"}}
+				p.install = []job{{args: nodeInstall(s, manager, spec), network: "npm"}}
 			}
 			taken := takeApart(pkg, "test")
 			apart := taken.jobs(depthOf(s.dir))
@@ -169,33 +172,6 @@ func keysInOrder(object json.RawMessage) []string {
 		list = append(list, name)
 	}
 	return list
-}
-
-// packageManager is the one whose lock file is there.
-func packageManager(s scan, pkg packageJSON) string {
-	name, _, _ := strings.Cut(pkg.PackageManager, "@")
-	switch {
-	case name == "pnpm" || s.has("pnpm-lock.yaml"):
-		return "pnpm"
-	case name == "yarn" || s.has("yarn.lock"):
-		return "yarn"
-	default:
-		return "npm"
-	}
-}
-
-// nodeInstall installs exactly what the lock file says; scripts of packages do not run.
-func nodeInstall(s scan, manager string) []string {
-	switch manager {
-	case "pnpm":
-		return []string{"pnpm", "install", "--frozen-lockfile", "--ignore-scripts"}
-	case "yarn":
-		return []string{"yarn", "install", "--frozen-lockfile", "--ignore-scripts"}
-	}
-	if s.has("package-lock.json") || s.has("npm-shrinkwrap.json") {
-		return []string{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}
-	}
-	return []string{"npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"}
 }
 
 // runnerWord finds a test runner that a script starts by its name.

@@ -70,7 +70,7 @@ func TestNoNetwork(t *testing.T) {
 		"Failed to establish a new connection: [Errno -3] Temporary failure in name resolution", "dial tcp: lookup proxy.example: no such host",
 		"Could not reach host index.example. Check your network connection", "java.net.UnknownHostException: repo.example", "OSError: Tunnel connection failed: 403 Forbidden",
 	}
-	again := []string{"connection reset by peer", "ECONNREFUSED 127.0.0.1:4873", "Read timed out.", "503 Service Unavailable", "No matching distribution found for left-pad"}
+	again := []string{"npm error Could not resolve dependency:", "ERROR: Failed to resolve dependencies", "connection reset by peer", "ECONNREFUSED 127.0.0.1:4873", "Read timed out.", "503 Service Unavailable", "No matching distribution found for left-pad"}
 	for _, line := range slices.Concat(useless, again) {
 		if got := noNetwork.MatchString(line); got != slices.Contains(useless, line) {
 			t.Errorf("%q: %v", line, got)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"io"
 	"io/fs"
 	"path"
 	"slices"
@@ -28,6 +29,10 @@ type project struct {
 	python *pythonNeeds
 	// interpreter is the Python that was chosen for it.
 	interpreter interpreter
+	// manager is the package manager where it is not npm, and managerSpec how npm names it with its version.
+	manager, managerSpec string
+	// bin is a directory, absolute, that comes first in the search path of every command; "": none.
+	bin string
 	// nested says that the project lies below another of its kind.
 	nested bool
 }
@@ -105,6 +110,21 @@ func (s scan) read(name string) string {
 		return ""
 	}
 	text, err := fs.ReadFile(s.fsys, p)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// head returns the beginning of a file of the directory, however long it is; "" where it cannot be read.
+func (s scan) head(name string) string {
+	const enough = 4 << 10
+	file, err := s.fsys.Open(path.Join(s.dir, name))
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, enough))
 	if err != nil {
 		return ""
 	}

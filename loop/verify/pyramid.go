@@ -32,6 +32,7 @@ func (s *session) survey(ctx context.Context) error {
 		return err
 	}
 	s.missing = missing
+	s.bringManagers()
 	for i := range s.projects {
 		if err := s.choosePython(ctx, &s.projects[i]); err != nil {
 			return err
@@ -90,6 +91,7 @@ func (s *session) verify(ctx context.Context, request loop.VerifyRequest) (loop.
 			s.classify(&outcome.Verdict, runs)
 		}
 	}
+	s.blameInstallation(&outcome.Verdict)
 	outcome.Verdict.Settle()
 	return outcome, nil
 }

@@ -41,7 +41,7 @@ var sharings = map[string]sharing{
 	"go": {inputs: []string{"go.mod", "go.sum", "go.work", "go.work.sum"}, kept: []string{"cache/go-mod"}},
 	"node": {
 		inputs: []string{"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml", ".npmrc"},
-		unless: []string{".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"}, kept: []string{"node_modules"},
+		unless: []string{".yarnrc", ".yarnrc.yml", ".pnpmfile.cjs"}, kept: []string{"node_modules", managersDir},
 	},
 	"rust":  {inputs: []string{"Cargo.toml", "Cargo.lock"}, unless: []string{".cargo"}, kept: []string{"cache/cargo"}},
 	"maven": {inputs: []string{"pom.xml"}, unless: []string{".mvn"}, kept: []string{"cache/m2"}},

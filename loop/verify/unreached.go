@@ -17,7 +17,7 @@ const unreachedLife = 2 * time.Minute
 
 // noNetwork finds what installers say where a host has no address or may not be reached: trying
 // again at once finds the same. Refused, reset and slow connections are tried again.
-var noNetwork = regexp.MustCompile(`(?i)could not resolve|failed to resolve|temporary failure in name resolution|name or service not known|no address associated|` +
+var noNetwork = regexp.MustCompile(`(?i)(?:could not|couldn't) resolve (?:host|proxy)|temporary failure in name resolution|name or service not known|no address associated|` +
 	`nodename nor servname|\bENOTFOUND\b|\bEAI_AGAIN\b|no such host|could not reach host|UnknownHostException|network is unreachable|dns error|` +
 	`tunnel connection failed: 403|proxy responded with 403|CONNECT tunnel failed, response 403`)
 

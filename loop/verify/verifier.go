@@ -23,7 +23,7 @@ import (
 
 // Version is part of the key of cached baselines: a change of how verification works makes old
 // ones worthless.
-const Version = "3"
+const Version = "4"
 
 // Config is what a Verifier is built from.
 type Config struct {
@@ -174,8 +174,11 @@ func (s *session) cacheDir(p project) string {
 	return filepath.Join(s.clone.Root(), "cache", p.ecosystem+"-"+hex.EncodeToString(sum[:])[:enough])
 }
 
-// Placeholders in arguments, replaced by the project's cache directory.
+// Placeholders in arguments, replaced by directories of the clone: an installation that is handed on to other clones
+// is known by its arguments.
 const (
+	// rootPlaceholder is the clone's root, cachePlaceholder the project's own cache directory below it.
+	rootPlaceholder  = "{root}"
 	cachePlaceholder = "{cache}"
 	venvDir          = cachePlaceholder + "/venv"
 	buildDir         = cachePlaceholder + "/build"
@@ -202,6 +205,7 @@ func (s *session) environment(p project) []string {
 		"PIP_RETRIES=1", "PIP_DEFAULT_TIMEOUT=30", "npm_config_fetch_retries=1", "npm_config_fetch_timeout=60000",
 		"PIP_CACHE_DIR=" + filepath.Join(shared, "pip"),
 		"npm_config_cache=" + filepath.Join(shared, "npm"), "npm_config_update_notifier=false", "npm_config_fund=false",
+		"YARN_CACHE_FOLDER=" + filepath.Join(shared, "yarn"), "YARN_GLOBAL_FOLDER=" + filepath.Join(shared, "yarn-global"), "YARN_ENABLE_TELEMETRY=0",
 		"CARGO_HOME=" + filepath.Join(shared, "cargo"), "CARGO_TARGET_DIR=" + filepath.Join(cache, "target"), "CARGO_TERM_COLOR=never",
 		"MAVEN_OPTS=-Dmaven.repo.local=" + filepath.Join(shared, "m2"), "GRADLE_USER_HOME=" + filepath.Join(shared, "gradle"),
 		"BUNDLE_PATH=" + filepath.Join(shared, "bundle"), "COMPOSER_HOME=" + filepath.Join(shared, "composer"),
@@ -265,14 +269,18 @@ func (s *session) run(ctx context.Context, p project, j job, reach reach) (ran, 
 	}
 	args := make([]string, len(j.args))
 	for i, a := range j.args {
-		args[i] = strings.ReplaceAll(a, cachePlaceholder, cache)
+		args[i] = strings.ReplaceAll(strings.ReplaceAll(a, cachePlaceholder, cache), rootPlaceholder, s.clone.Root())
 	}
 	if args[0] == "python3" && p.interpreter.path != "" {
 		args[0] = p.interpreter.path
 	}
+	first := p.bin
 	if venv := s.virtualEnv(p); venv != "" {
+		first = filepath.Join(venv, "bin")
+	}
+	if first != "" {
 		// The sandbox sets the search path, so that only a shell inside can put something before it.
-		args = append([]string{"/bin/sh", "-c", `PATH="$0/bin:$PATH"; export PATH; exec "$@"`, venv}, args...)
+		args = append([]string{"/bin/sh", "-c", `PATH="$0:$PATH"; export PATH; exec "$@"`, first}, args...)
 	}
 	workdir, err := filepath.Rel(s.clone.Root(), filepath.Join(s.clone.Dir(), filepath.FromSlash(p.dir)))
 	if err != nil {
@@ -438,6 +446,7 @@ func (s *session) install(ctx context.Context, p project, j job) error {
 		s.broken.Store(s.cacheDir(p), why)
 		return nil
 	}
+	var tried [][]string
 	for try := 1; ; try++ {
 		r, err := s.run(ctx, p, j, network)
 		if err != nil {
@@ -445,6 +454,12 @@ func (s *session) install(ctx context.Context, p project, j job) error {
 		}
 		if r.result.ExitCode == 0 {
 			return nil
+		}
+		if other := otherWay(j.args, r.output, tried); other != nil {
+			s.log.Info().Str("command", j.command()).Str("why", tellingLine(string(r.output))).Msg("installing in another way")
+			tried = append(tried, j.args)
+			j.args, try = other, 0
+			continue
 		}
 		s.log.Warn().Str("command", j.command()).Int("try", try).Int("exit_code", r.result.ExitCode).Msg("installation failed")
 		if try == s.Verifier.config.InstallTries || len(network.hosts)+len(network.mirrors) == 0 || r.result.ExitCode == exitNotFound {
