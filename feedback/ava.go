@@ -6,7 +6,7 @@ func avaTool() *tool {
 	return &tool{
 		name: "ava", what: "AVA's default reporter: cases, failures with their difference, uncaught exceptions; its TAP form is read as such",
 		invocations: []string{"ava", "npx ava", "c8 ava"},
-		markers:     []string{"✘ [fail]: ", "✖ [fail]: ", "✘ [skip] ", "  - [skip] ", "✔ [expected fail] "},
+		markers:     []string{"✘ [fail]: ", "✖ [fail]: ", "✘ [skip] ", "  - [skip] ", "✔ [expected fail] ", "✘ Timed out while running tests", "  Uncaught exception in "},
 		runs:        named("ava"),
 		family:      []string{"node", "tap"},
 		make:        func(s *sink) reader { return &ava{s: s} },
@@ -20,6 +20,8 @@ type ava struct {
 	details bool // after the first rule
 	open    *avaBlock
 	failed  map[string]bool // titles that the list calls failed
+	crashed string          // the file whose uncaught error was told last
+	late    bool            // the run was ended for its time
 }
 
 // avaBlock is one failure: its title, where it is, and what AVA says about it.
@@ -31,15 +33,21 @@ type avaBlock struct {
 
 var (
 	avaCase  = newPattern(`^  (?:([✔√]|[✘✖×]|-) )(?:\[(fail|skip|todo|expected fail)\]:? )?(.+?)(?: \((\d+(?:\.\d+)?)(ms|s)\))?$`)
-	avaTotal = newPattern(`^  (?:(\d+) (?:tests? (passed|failed|skipped|todo)|(known) failures?|(uncaught) exceptions?|(unhandled) rejections?)|(No) (?:new )?failures.*)$`)
+	avaTotal = newPattern(`^  (?:(\d+) (?:(?:tests?|hooks?) (passed|failed|skipped|todo|remained pending after .*)|(known) failures?|(uncaught) exceptions?|(unhandled) rejections?)|(No) (?:new )?failures.*)$`)
 	avaRule  = newPattern(`^  ─+$`)
 	avaPlace = newPattern(`^  (?:file://)?(\S+\.[cm]?[jt]sx?):(\d+)$`)
 	avaFrame = newPattern(`^  › (?:.*\()?(?:file://)?([^\s()]+\.[cm]?[jt]sx?):(\d+)(?::\d+)?\)?$`)
 	avaCrash = newPattern(`^  (?:Uncaught exception|Unhandled rejection|Rejected promise|[✘✖] No tests found) in (\S+)$`)
+	// avaExit are lines of the list that say how a test file ended.
+	avaExit = newPattern(`^  [✘✖×] (?:(\S+) exited (?:with a non-zero exit code: \d+|due to \S+)|\d+ tests? remaining in (\S+)|(Timed out while running tests)|Failed to exit.*)$`)
+	// avaPending names a test that ran when time was up.
+	avaPending = newPattern(`^  ◌ (.+)$`)
 	// avaSource is a line of the excerpt of the source.
-	avaSource = newPattern(`^   ?\d+: `)
+	avaSource = newPattern(`^ {3,8}\d+: `)
+	// avaInspected begins an error as a value: "TypeError {".
+	avaInspected = newPattern(`^[A-Z]\w*(?:Error|Exception)(?: \[\w+\])? \{$|^Error \{$`)
 	// avaThrown names what a test threw; the line after it says what is printed below.
-	avaThrown = newPattern(`^(?:Error thrown in test|Rejected promise returned by test|Returned promise rejected|Test timed out|Difference \(- actual, \+ expected\)):?$`)
+	avaThrown = newPattern(`^(?:Error thrown in test|Rejected promise returned by test(?:\. Reason)?|Returned promise rejected|Test timed out|Difference \(- actual, \+ expected\)):?$`)
 )
 
 // line implements reader.
@@ -58,12 +66,17 @@ func (a *ava) line(l line) claim {
 	if a.details {
 		return a.detail(l)
 	}
+	if a.ended(l) {
+		return mine
+	}
 	if m := avaCase.FindStringSubmatch(t); m != nil {
+		a.end()
 		a.seen = true
 		a.test(m)
 		return mine
 	}
 	if m := avaCrash.FindStringSubmatch(t); m != nil {
+		a.end()
 		a.seen = true
 		a.open = &avaBlock{title: strings.TrimSpace(t), file: m[1], log: l.n}
 		return mine
@@ -73,6 +86,26 @@ func (a *ava) line(l line) claim {
 	}
 	a.end()
 	return pass
+}
+
+// ended reads how a test file ended; that is a failure of its own only where no uncaught error tells why.
+func (a *ava) ended(l line) bool {
+	if m := avaPending.FindStringSubmatch(l.text); m != nil && a.late {
+		a.s.fail(Failure{ID: m[1], Message: "timed out: the test was still pending", Kind: KindTimeout, Log: l.n})
+		return true
+	}
+	m := avaExit.FindStringSubmatch(l.text)
+	if m == nil {
+		return false
+	}
+	a.end()
+	a.seen, a.s.red = true, true
+	file := m[1] + m[2]
+	a.late = a.late || m[3] != ""
+	if m[1] != "" && file != a.crashed {
+		a.s.fail(Failure{File: file, Message: strings.TrimSpace(l.text), Kind: KindCrash, Log: l.n})
+	}
+	return true
 }
 
 // test tells one case of the list.
@@ -152,6 +185,8 @@ func (a *ava) total(m []string) {
 	case m[2] == "failed":
 		a.s.add(-1, n, -1)
 		a.s.red, a.s.green = true, false
+	case strings.HasPrefix(m[2], "remained"):
+		a.s.red, a.s.green = true, false
 	case m[2] != "":
 		a.s.add(-1, -1, n)
 	case m[3] != "":
@@ -171,11 +206,28 @@ func (a *ava) end() {
 	}
 	f := Failure{ID: o.title, File: o.file, Line: o.at, Kind: KindTest, Log: o.log}
 	if avaCrash.MatchString("  " + o.title) {
-		f.ID, f.Kind = "", KindSetup
+		f.ID, f.Kind, a.crashed = "", KindSetup, o.file
+	}
+	if top, ok := a.s.topFrame(jsFrames(o.lines)); ok && f.Line == 0 {
+		f.File, f.Line = top.file, top.line
+	}
+	if strings.Contains(strings.Join(o.lines, "\n"), "SyntaxError") && f.Line == 0 {
+		if file, at := a.s.excerptPlace(o.lines); at > 0 {
+			f.File, f.Line = file, at
+		}
 	}
 	var text, expected, actual []string
-	differs := false
+	differs, inspected := false, false
 	for _, l := range o.lines {
+		if isStackLine(l) {
+			continue
+		}
+		if inspected = inspected && l != "}" || avaInspected.MatchString(l); inspected || l == "}" && !differs {
+			continue // the error follows as Node prints it
+		}
+		if len(text) > 0 && text[len(text)-1] == l && jsErrorLine.MatchString(l) {
+			continue
+		}
 		if m := avaFrame.FindStringSubmatch("  " + l); m != nil {
 			if f.Line == 0 && a.s.own(m[1]) {
 				f.File, f.Line = m[1], atoi(m[2])

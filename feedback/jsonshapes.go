@@ -17,6 +17,8 @@ var jsonShapes = []jsonShape{
 	{"vitest", roleTest, []string{`"testResults"`, `"numFailedTests"`, `"numFailedTestSuites"`}, readJest},
 	{"jest", roleTest, []string{`"testResults"`, `"numFailedTests"`}, readJest},
 	{"mocha", roleTest, []string{`"stats"`, `"failures"`, `"passes"`}, readMocha},
+	{"mocha", roleTest, []string{`["fail",{`, `"fullTitle"`}, readMochaFailure},
+	{"mocha", roleTest, []string{`["end",{`, `"passes"`, `"failures"`}, readMochaEnd},
 	{"playwright", roleTest, []string{`"suites"`, `"specs"`}, readPlaywright},
 	{"ruff", roleLint, []string{`"filename"`, `"location"`, `"code"`}, readRuff},
 	{"pylint", roleLint, []string{`"message-id"`, `"symbol"`}, readPylint},

@@ -249,3 +249,36 @@ func readMocha(s *sink, text []byte) bool {
 	}
 	return true
 }
+
+// readMochaFailure reads a failed test of Mocha's json-stream reporter, which prints a line for each event.
+func readMochaFailure(s *sink, text []byte) bool {
+	var d [2]json.RawMessage
+	var t struct{ FullTitle, File, Err, Stack string }
+	if !decode(text, &d) || json.Unmarshal(d[1], &t) != nil {
+		return false
+	}
+	if t.Stack == "" {
+		t.Stack = t.Err
+	}
+	f := jsError(s, strings.Split(t.Stack, "\n"))
+	f.ID, f.Kind = t.FullTitle, KindTest
+	if f.File == "" {
+		f.File = t.File
+	}
+	s.ran, s.red = true, true
+	s.fail(f)
+	return true
+}
+
+// readMochaEnd reads the totals of Mocha's json-stream reporter.
+func readMochaEnd(s *sink, text []byte) bool {
+	var d [2]json.RawMessage
+	var t struct{ Passes, Failures, Pending int }
+	if !decode(text, &d) || json.Unmarshal(d[1], &t) != nil {
+		return false
+	}
+	s.add(t.Passes, t.Failures, t.Pending)
+	s.ran, s.ended, s.red = true, true, s.red || t.Failures > 0
+	s.green = !s.red
+	return true
+}

@@ -452,6 +452,9 @@ func (j *junit) failure(c *junitCase, p junitProblem, file string) Failure {
 		if m := messageAboveTrace(lines); m != "" && (f.File != "" || p.Message != "") {
 			f.Message = m
 		}
+		if cause := nodeCause(lines); cause != "" && !strings.Contains(f.Message, cause) {
+			f.Message += "\n" + cause
+		}
 	}
 	if msg := strings.TrimSpace(p.Message); msg != "" && !strings.Contains(f.Message, firstLine(msg)) {
 		if p.Type != "" && !strings.Contains(msg, p.Type) && strings.Contains(p.Type, ".") {

@@ -122,6 +122,9 @@ func jsError(s *sink, lines []string) (f Failure) {
 	} else {
 		f.Line = excerpt
 	}
+	if f.File == "" && f.Line == 0 && strings.Contains(f.Message, "SyntaxError") {
+		f.File, f.Line = s.excerptPlace(text)
+	}
 	var ok bool
 	if f.Expected, f.Actual, ok = diffValues(lines); !ok {
 		f.Expected, f.Actual = inspectedValues(lines)
@@ -136,6 +139,29 @@ func jsError(s *sink, lines []string) (f Failure) {
 		f.File, f.Line = m[1]+m[3], atoi(m[2]+m[4])
 	}
 	return f
+}
+
+// nodeCause is the error below another one, as Node inspects it: "[cause]: Error: no data"; "" without one.
+func nodeCause(lines []string) string {
+	for _, l := range lines {
+		t := strings.TrimSpace(l)
+		for _, key := range []string{"[cause]: ", "cause: "} {
+			if v, ok := strings.CutPrefix(t, key); ok && jsErrorLine.MatchString(v) {
+				return v
+			}
+		}
+	}
+	return ""
+}
+
+// excerptPlace is the place above the source that Node prints for a file that it cannot parse: "/src/a.js:3".
+func (s *sink) excerptPlace(lines []string) (file string, line int) {
+	for _, l := range lines {
+		if m := jsExcerpt.FindStringSubmatch(strings.TrimSpace(l)); m != nil && s.own(m[1]) {
+			return m[1], atoi(m[2])
+		}
+	}
+	return "", 0
 }
 
 var (
@@ -177,6 +203,9 @@ var (
 	jsImported  = newPattern(`imported from (\S+)$`)
 )
 
+// mochaDuring stands before the error, or its place, with which Mocha could not load a file.
+const mochaDuring = " Exception during run: "
+
 // line implements reader.
 func (n *nodeTrace) line(l line) claim {
 	t := l.text
@@ -209,12 +238,12 @@ func (n *nodeTrace) line(l line) claim {
 	case jsHeap.MatchString(t):
 		n.s.fail(Failure{Message: t, Kind: KindOOM})
 		return mine
-	case jsErrorLine.MatchString(strings.TrimPrefix(t, " Exception during run: ")): // Mocha could not load a file
+	case jsErrorLine.MatchString(strings.TrimPrefix(t, mochaDuring)):
 		n.open, n.stack, n.brace, n.from = true, false, false, l.n
-		n.lines = []string{strings.TrimPrefix(t, " Exception during run: ")}
+		n.lines = []string{strings.TrimPrefix(t, mochaDuring)}
 		return pass
 	}
-	n.recent = append(n.recent, t)
+	n.recent = append(n.recent, strings.TrimPrefix(t, mochaDuring))
 	const most = 12 // lines above an error that may hold the excerpt
 	if len(n.recent) > most {
 		n.recent = append(n.recent[:0], n.recent[1:]...)

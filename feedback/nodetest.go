@@ -37,6 +37,7 @@ type nodeTest struct {
 	results []Case
 	trace   nodeTrace
 	crashes []Failure // of test files that did not run
+	late    string    // an error that came after its test
 }
 
 type nodeNode struct {
@@ -54,7 +55,9 @@ var (
 	nodeLine  = newPattern(`^(\s*)([✔✖﹣⚠▶]) (.+?)(?: \((\d+(?:\.\d+)?)ms\))?( # (?:SKIP|TODO).*| # .*)?$`)
 	nodeCount = newPattern(`^ℹ (tests|suites|pass|fail|cancelled|skipped|todo) (\d+)$`)
 	nodeWhere = newPattern(`^\s*test at (.+):(\d+):(\d+)$`)
-	nodeGate  = newPattern(`^ℹ Error: ([\d.]+% \w+ coverage does not meet threshold of [\d.]+%\.?)$`)
+	// nodeLate tells of an error after the test that caused it had ended; the file's own result follows.
+	nodeLate = newPattern(`(?:Error|Warning): .+ generated asynchronous activity after the test ended\. This activity created the error "(.+)" which triggered an `)
+	nodeGate = newPattern(`^ℹ Error: ([\d.]+% \w+ coverage does not meet threshold of [\d.]+%\.?)$`)
 )
 
 // line implements reader.
@@ -70,7 +73,7 @@ func (n *nodeTest) line(l line) claim {
 		n.s.fail(Failure{Message: m[1], Kind: KindGate})
 		return mine
 	}
-	if strings.HasSuffix(t, "✖ failing tests:") || t == "Failed tests:" {
+	if strings.HasSuffix(t, "✖ failing tests:") && t[0] != '#' || t == "Failed tests:" {
 		n.end()
 		n.list, n.dot = true, t == "Failed tests:"
 		return hold
@@ -97,6 +100,9 @@ func (n *nodeTest) line(l line) claim {
 		return hold
 	}
 	if strings.HasPrefix(t, "ℹ ") {
+		if m := nodeLate.FindStringSubmatch(t); m != nil {
+			n.late = strings.Clone(m[1])
+		}
 		return mine
 	}
 	m := nodeLine.FindStringSubmatch(t)
@@ -122,6 +128,10 @@ func (n *nodeTest) line(l line) claim {
 	case skipped:
 		n.result(full, CaseSkipped, m[4])
 	case m[2] == "✖":
+		if n.late != "" && d == 0 && absolute(m[3]) {
+			n.crashes = append(n.crashes, Failure{File: strings.Clone(m[3]), Message: n.late, Kind: KindCrash})
+			n.late = ""
+		}
 		if len(n.tree) < maxKeptFailures {
 			n.tree = append(n.tree, nodeNode{name: strings.Clone(m[3]), full: full})
 		}

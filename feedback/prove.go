@@ -49,6 +49,9 @@ func (p *prove) line(l line) claim {
 	if p.file == "" && (strings.HasPrefix(t, "1..") || strings.HasPrefix(t, "ok ") || strings.HasPrefix(t, "not ok ")) {
 		p.plain, p.open = true, nil
 	}
+	if p.file == "" && p.s.tapAt > 0 && p.s.tapAt == l.n-1 { // woken by a diagnostic right behind a result
+		p.plain = true
+	}
 	if p.plain {
 		return pass
 	}
@@ -152,6 +155,9 @@ func (p *prove) summary(m []string, n int) {
 	f := Failure{ID: m[1], File: m[1], Message: waitStatus(atoi(m[2])), Kind: KindCrash, Log: n}
 	if w := p.lost[m[1]]; w != "" {
 		f.Message = w + "\n" + f.Message
+		if d := proveDied.FindStringSubmatch(w); d != nil && p.s.own(d[2]) {
+			f.File, f.Line = d[2], atoi(d[3])
+		}
 	}
 	if d := p.died[m[1]]; d != nil {
 		f.Message, f.Line, f.Log = d.Message, d.Line, d.Log

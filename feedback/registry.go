@@ -13,7 +13,7 @@ func registry() []*tool {
 		// test runners
 		goTestTool(), gotestsumTool(),
 		pytestTool(), unittestTool(),
-		jestTool(), vitestTool(), mochaTool(), avaTool(), nodeTestTool(), batsTool(), proveTool(), tapTool(), playwrightTool(), jasmineTool(),
+		jestTool(), vitestTool(), uvuTool(), mochaTool(), avaTool(), nodeTestTool(), batsTool(), proveTool(), tapTool(), playwrightTool(), jasmineTool(),
 		nextestTool(), rustTestTool(), rspecTool(), minitestTool(), phpunitTool(), ctestTool(), gtestTool(), exunitTool(), mavenTool(), gradleTool(), dotnetTool(), swiftTool(),
 		// compilers, linters, installers
 		formatTool(), rustcTool(), javacTool(), cmakeTool(), sanitizerTool(), gccTool(), shellcheckTool(), bundlerTool(), composerTool(),

@@ -18,6 +18,7 @@ type session struct {
 	opts    Options
 	paths   paths
 	command commandLine
+	tapAt   int    // number of the line with the last TAP result
 	entered string // the directory below the root that make said it entered last
 }
 
@@ -74,6 +75,11 @@ func (s *sink) fail(f Failure) {
 	f.Tool = s.name()
 	if f.File == "" {
 		f.File = fileOfID(f.ID)
+	}
+	if f.Line == 0 && f.File != "" && strings.Contains(f.Message, "At file: ") {
+		if m := jsAtFile.FindStringSubmatch(f.Message); m != nil {
+			f.Line = atoi(m[1]) // Vite names the place of what it could not parse in the message alone
+		}
 	}
 	f.File = tidyLine(s.file(f.File), maxPath)
 	f.ID = tidyLine(f.ID, maxID)

@@ -22,6 +22,7 @@ type tapReader struct {
 	point    *tapPoint // waits for its YAML block or comments; nil or &latest
 	latest   tapPoint
 	yaml     bool
+	again    bool     // the diagnostic that is read is not its test point's first
 	yamlAt   int      // indentation of the diagnostic that is read
 	names    []string // open subtests
 	levels   []int
@@ -77,7 +78,7 @@ func (r *tapReader) line(l line) claim {
 			return mine
 		}
 		const most = 200 // lines of one diagnostic
-		if len(r.point.lines) < most {
+		if len(r.point.lines) < most && !r.again {
 			r.point.lines = append(r.point.lines, t)
 		}
 		return hold
@@ -94,9 +95,12 @@ func (r *tapReader) line(l line) claim {
 		if level == 0 {
 			r.number(atoi(number), l.n)
 		}
+		r.s.tapAt = l.n
 		r.testPoint(level, passed, name, l.n)
 		return mine
 	case s == "---" && r.point != nil:
+		// QUnit prints one for each failed assertion of a test: the first is the cause
+		r.again = r.point.yaml
 		r.yaml, r.point.yaml, r.yamlAt = true, true, indent(t)
 		return hold
 	case r.point != nil && !r.point.ok && !r.point.yaml && (r.planned >= 0 || r.version || !strings.ContainsAny(s[:min(1, len(s))], `"{}[]`)) && len(s) < len(t) && len(t)-len(s) > r.point.level && s != "" && !strings.HasPrefix(s, "#") && !strings.HasPrefix(s, "1.."):
@@ -309,6 +313,9 @@ func (r *tapReader) end() {
 		}
 		return
 	}
+	if r.failed > 0 && len(p.lines) == 0 && avaExit.MatchString("  ✘ "+p.name) {
+		return // the error that the file died of is a test point of its own
+	}
 	if p.child && (y["failureType"] == "subtestsFailed" || !p.yaml) {
 		return
 	}
@@ -345,6 +352,12 @@ func (r *tapReader) crash(f *Failure, printed []string) {
 	if t.open {
 		t.finish()
 	}
+	for _, l := range printed {
+		if m := nodeLate.FindStringSubmatch(l); m != nil {
+			f.Message, f.Kind = m[1], KindSetup
+			f.Line = 0 // that of the file's first line
+		}
+	}
 	if t.last != nil {
 		f.Message, f.Kind = t.last.Message, KindSetup
 		if t.last.File != "" {
@@ -354,60 +367,8 @@ func (r *tapReader) crash(f *Failure, printed []string) {
 }
 
 // yamlFailure takes the fields of a YAML diagnostic.
-func (r *tapReader) yamlFailure(f *Failure, y map[string]string) {
-	for _, k := range []string{"error", "message", "reason", "values", "details", "operator"} {
-		if y[k] != "" {
-			f.Message = strings.TrimSpace(y[k])
-			if m := tapInner.FindStringSubmatch(f.Message); m != nil {
-				f.Message = m[1]
-			}
-			break
-		}
-	}
-	if file, at := batsPlace(f.Message); file != "" {
-		f.File, f.Line = file, at
-		return
-	}
-	if e, ok := y["expected"]; ok {
-		f.Expected = told(unquote(strings.TrimSpace(e)))
-	} else if e, ok := y["wanted"]; ok {
-		f.Expected = told(unquote(strings.TrimSpace(e)))
-	}
-	for _, k := range []string{"actual", "found", "got"} {
-		if a, ok := y[k]; ok {
-			f.Actual = told(unquote(strings.TrimSpace(a)))
-			break
-		}
-	}
-	if f.Expected != nil && f.Actual != nil && !strings.Contains(f.Message, *f.Expected) {
-		f.Message += "\nexpected: " + *f.Expected + "\nactual: " + *f.Actual
-	}
-	var frames []frame
-	for l := range strings.Lines(y["stack"]) {
-		l = strings.TrimSpace(l)
-		if !strings.HasPrefix(l, "at ") {
-			l = "at " + l
-		}
-		frames = append(frames, jsFrames([]string{l})...)
-	}
-	if top, ok := r.s.topFrame(frames); ok {
-		f.File, f.Line = top.file, top.line
-		return
-	}
-	for _, k := range []string{"location", "at", "file"} {
-		if m := regexpPlace.FindStringSubmatch(strings.TrimSpace(firstLine(strings.Trim(y[k], `'" `)))); m != nil && r.s.own(m[1]) {
-			f.File, f.Line = m[1], atoi(m[2])
-			return
-		}
-	}
-	if y["file"] != "" {
-		f.File, f.Line = strings.Trim(y["file"], `'"`), atoi(strings.TrimSpace(y["line"]))
-	}
-}
-
+// avaDetails is the text of AVA's details, whose keys are sentences: `'Value is not truthy:': '0'`.
 // regexpPlace finds file:line[:column], also inside "fn (file:1:2)".
-var regexpPlace = newPattern(`((?:file://)?(?:[A-Za-z]:)?[^\s():]+):(\d+)(?::\d+)?\)?$`)
-
 // commentFailure reads what Test::More and bats say in comments.
 func (r *tapReader) commentFailure(f *Failure, lines []string) {
 	var text []string
@@ -452,83 +413,8 @@ func batsPlace(text string) (file string, at int) {
 }
 
 // readTapYAML reads the flat top level of a YAML block: scalars, block scalars and, joined, nested lists and maps.
-func readTapYAML(lines []string) map[string]string {
-	if len(lines) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	base := -1
-	key := ""
-	open := false // within a quoted scalar of several lines, as Vitest prints them
-	for _, l := range lines {
-		if open {
-			open = !strings.HasSuffix(l, `"`) || strings.HasSuffix(l, `\"`)
-			if key != "" {
-				out[key] += "\n" + l
-				if !open {
-					out[key] = openScalar(out[key])
-				}
-			}
-			continue
-		}
-		if _, v, ok := strings.Cut(l, ": \""); ok && !strings.HasSuffix(strings.ReplaceAll(v, `\"`, ""), `"`) {
-			open = true
-		}
-		if strings.TrimSpace(l) == "" {
-			if key != "" {
-				out[key] += "\n"
-			}
-			continue
-		}
-		d := indent(l)
-		if base < 0 {
-			base = d
-		}
-		t := l[min(d, len(l)):]
-		if d == base {
-			k, v, ok := strings.Cut(t, ":")
-			if !ok {
-				continue
-			}
-			key = k
-			v = strings.TrimSpace(v)
-			switch v {
-			case "|-", "|", ">", ">-", "|+":
-				v = ""
-			default:
-				v = yamlScalar(v)
-			}
-			out[key] = v
-			continue
-		}
-		if key != "" {
-			if out[key] != "" {
-				out[key] += "\n"
-			}
-			out[key] += strings.TrimPrefix(l, strings.Repeat(" ", min(d, base+2)))
-		}
-	}
-	return out
-}
-
+// yamlKey splits a line at its key's colon; a key in quotes may hold colons.
 // openScalar takes the quotes off a scalar whose lines were joined; behind a nested key they stay.
-func openScalar(v string) string {
-	if len(v) >= 2 && v[0] == '"' {
-		return yamlScalar(v)
-	}
-	return v
-}
-
-func yamlScalar(v string) string {
-	if len(v) >= 2 && v[0] == '\'' && v[len(v)-1] == '\'' {
-		return strings.ReplaceAll(v[1:len(v)-1], "''", "'")
-	}
-	if len(v) >= 2 && v[0] == '"' && v[len(v)-1] == '"' {
-		return strings.NewReplacer(`\"`, `"`, `\n`, "\n", `\\`, `\`).Replace(v[1 : len(v)-1])
-	}
-	return v
-}
-
 // close implements reader.
 func (r *tapReader) close() {
 	r.end()

@@ -32,6 +32,7 @@ var valuePatterns = []*pattern{
 	newPattern(`(?m)expected (?P<a>.+?) to (?:deeply |strictly |loosely )?(?:be|equal|eql|deep equal|have (?:a )?length(?: of)?) (?P<e>.+?)(?: // .*)?$`),
 	// node:assert
 	newPattern(`(?m)^\s*(?P<a>.+?) !== (?P<e>.+)$`),
+	newPattern(`(?m)\A(?:AssertionError \[ERR_ASSERTION\]: )?(?P<a>[^\s=]+|'[^'\n]*') == (?P<e>[^\s=]+|'[^'\n]*')$`),
 	newPattern(`to be loosely equal:\n+\s*(?P<a>.+?) != (?P<e>.+)(?:\n|$)`),
 }
 

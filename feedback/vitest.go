@@ -24,6 +24,8 @@ type vitest struct {
 	file    string // of the tree
 	pending []Failure
 	totals  bool
+	broken  bool  // the totals tell of errors outside of tests
+	told    []int // passed, failed, skipped of the last totals; a test may have printed earlier ones
 }
 
 var (
@@ -46,6 +48,7 @@ func (v *vitest) line(l line) claim {
 	t := l.text
 	switch {
 	case vitestRun.MatchString(t):
+		v.settle()
 		v.running = true
 		return hold
 	case strings.Contains(t, "⎯"):
@@ -69,28 +72,18 @@ func (v *vitest) line(l line) claim {
 		v.s.fail(Failure{Message: t, Kind: KindConfig})
 		return v.holds()
 	}
+	if (v.running || v.told != nil) && vitestFiles.MatchString(t) {
+		v.end()
+		v.totals, v.running = true, true
+		return hold
+	}
 	if !v.running {
 		return pass
 	}
-	if vitestFiles.MatchString(t) {
-		v.end()
-		v.totals = true
-		return hold
-	}
 	if v.totals {
-		if m := vitestTests.FindStringSubmatch(t); m != nil {
-			v.finish(m[1])
-			return hold
+		if c := v.total(t); c != pass {
+			return c
 		}
-		switch f := strings.Fields(t); {
-		case len(f) > 0 && (f[0] == "Duration"):
-			v.running, v.totals = false, false
-			return mine
-		case len(f) > 1 && (f[0] == "Errors" || f[0] == "Type"):
-			v.s.red = true
-			return hold
-		}
-		return hold
 	}
 	if v.part != "" {
 		if m := vitestHead.FindStringSubmatch(t); m != nil && strings.Contains(v.part, "Failed") {
@@ -109,6 +102,29 @@ func (v *vitest) line(l line) claim {
 	}
 	v.tree(t)
 	return hold
+}
+
+// total reads a line of the totals; any other ends them.
+func (v *vitest) total(t string) claim {
+	if m := vitestTests.FindStringSubmatch(t); m != nil {
+		v.finish(m[1])
+		return hold
+	}
+	f := strings.Fields(t)
+	switch {
+	case len(f) == 0:
+		return hold
+	case f[0] == "Duration":
+		v.running, v.totals = false, false
+		return mine
+	case len(f) > 1 && (f[0] == "Errors" || f[0] == "Type"):
+		v.broken = true
+		return hold
+	case len(f) > 1 && (f[0] == "Start" || f[0] == "Snapshots" || f[0] == "Obsolete" || f[0] == "Benchmarks"):
+		return hold
+	}
+	v.totals = false
+	return pass
 }
 
 func hasText(lines []string) bool {
@@ -213,15 +229,24 @@ func (v *vitest) finish(numbers string) {
 	for _, m := range vitestNumber.FindAllStringSubmatch(numbers, -1) {
 		n[m[2]] = atoi(m[1])
 	}
-	v.s.add(n["passed"]+n["expected fail"], n["failed"], n["skipped"]+n["todo"])
-	v.s.ran, v.s.ended = true, true
-	if n["failed"] > 0 || len(v.pending) > 0 {
-		v.s.red = true
-	} else {
-		v.s.green = true
+	v.told = []int{n["passed"] + n["expected fail"], n["failed"], n["skipped"] + n["todo"]}
+	v.part = ""
+}
+
+// settle counts the run that the last totals closed.
+func (v *vitest) settle() {
+	v.end()
+	if v.told != nil {
+		v.s.add(v.told[0], v.told[1], v.told[2])
+		v.s.ran, v.s.ended = true, true
+		if v.told[1] > 0 || len(v.pending) > 0 || v.broken {
+			v.s.red = true
+		} else {
+			v.s.green = true
+		}
 	}
 	v.report()
-	v.part = ""
+	v.told, v.totals, v.broken = nil, false, false
 }
 
 func (v *vitest) report() {
@@ -233,8 +258,7 @@ func (v *vitest) report() {
 
 // close implements reader.
 func (v *vitest) close() {
-	v.end()
-	v.report()
+	v.settle()
 	if v.running && !v.s.ended && v.file != "" {
 		v.s.open = v.file
 	}
