@@ -439,23 +439,28 @@ func stepJob(stage loop.StageName, text string, depth int) job {
 	}
 	spoken := text
 	if stage == loop.StageUnit {
-		spoken = text + namingArguments(text)
+		spoken = naming(text)
 	}
 	return job{stage: stage, args: []string{"sh", "-c", search + "$PATH; export PATH; " + spoken}, speaks: spoken}
 }
 
-// namingArguments make a known runner name every test.
-func namingArguments(text string) string {
+// naming is a command of a script that makes a known runner name every test. A reporter that the script chooses itself,
+// most often one that prints dots, gives way.
+func naming(text string) string {
 	last := lastCommand(text)
 	m := runnerWord.FindStringSubmatchIndex(last)
-	if m == nil || strings.Contains(last[m[1]:], "--reporter") {
-		return ""
+	if m == nil {
+		return text
 	}
+	before, own := text[:len(text)-len(last)+m[3]], ownReporter.ReplaceAllString(last[m[3]:], "")
 	if further := runnerArguments[last[m[2]:m[3]]]; further != nil {
-		return " " + strings.Join(further, " ")
+		return before + strings.TrimRight(own, " ") + " " + strings.Join(further, " ")
 	}
-	return ""
+	return text
 }
+
+// ownReporter finds the reporter among the arguments of mocha or vitest.
+var ownReporter = regexp.MustCompile(`\s(?:--reporter(?:=|\s+)|-R(?:=|\s*))\S+`)
 
 // runnerArguments are what makes a runner name every test, by the runner's name.
 var runnerArguments = map[string][]string{

@@ -13,6 +13,8 @@ func TestTakeApart(t *testing.T) {
 		{"one runner stays whole", `{"scripts": {"test": "mocha test/"}}`, ""},
 		{"a build before the tests stays whole", `{"scripts": {"pretest": "npm run build", "build": "tsc", "test": "node --test dist"}}`, ""},
 		{"a linter before the tests", `{"scripts": {"test": "npm run lint && mocha", "lint": "eslint ."}}`, "lint: eslint . | unit: mocha --reporter spec"},
+		{"a reporter of dots", `{"scripts": {"test": "eslint . && nyc --reporter=text mocha -R dot --require x --reporter=min --reporter-option a=b --recursive"}}`,
+			"lint: eslint . | unit: nyc --reporter=text mocha --require x --reporter-option a=b --recursive --reporter spec"},
 		{"three programs", `{"scripts": {"test": "xo && ava && tsd"}}`, "lint: xo | unit: ava --tap | types: tsd"},
 		{"run-s with groups and a browser", `{"scripts": {
 			"clean": "rimraf mocha.js", "prelint": "npm run clean", "lint": "run-p --aggregate-output --continue-on-error lint:*", "lint:knip": "knip --cache",
