@@ -281,7 +281,6 @@ func parseOutline(path string, content []byte) *outline {
 }
 
 // innermost cuts lines 1 to total into stretches that belong to the same innermost symbol, or to none.
-// (It is syntax.Spans for symbols that are known already: parsing is what costs.)
 func innermost(symbols []syntax.Symbol, total int) []syntax.Span {
 	owner := make([]int, total) // 1 + the index of the symbol
 	order := make([]int, len(symbols))
