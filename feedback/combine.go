@@ -380,7 +380,7 @@ func cases(s *session, sinks []*sink) (flaky []string, list []Case) {
 		for _, k := range sinks { // quiet reporters tell of the failed tests only
 			for _, f := range k.failures {
 				c := Case{ID: f.ID, Suite: f.Suite, File: f.File, Status: CaseFailed}
-				if _, known := merged.index[c.key()]; !known && f.ID != "" && f.Kind == KindTest {
+				if _, known := merged.index[c.key()]; !known && f.ID != "" && f.Kind == KindTest && !f.inner {
 					merged.add(c)
 				}
 			}

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ type ctest struct {
 	list   bool
 	open   bool
 	skip   int
+	off    int // of them, disabled: not among the total
 }
 
 type ctestCase struct {
@@ -64,7 +66,7 @@ func (c *ctest) line(l line) claim {
 	}
 	if m := ctestTotal.FindStringSubmatch(t); m != nil {
 		failed, all := atoi(m[2]), atoi(m[3])
-		c.s.add(max(0, all-failed-c.skip), failed, c.skip)
+		c.s.add(max(0, all-failed-(c.skip-c.off)), failed, c.skip)
 		c.s.ran, c.s.ended = true, true
 		c.s.red, c.s.green = c.s.red || failed > 0, failed == 0
 		c.output, c.open = nil, false
@@ -111,7 +113,7 @@ func (c *ctest) of(n int) *ctestCase {
 }
 
 func (k *ctestCase) keep(t string) {
-	const most = 300 // lines of one test's output
+	const most = 3000 // lines of one test's output, which may be a whole report of its own
 	if len(k.lines) < most {
 		k.lines = append(k.lines, strings.Clone(t))
 	}
@@ -133,6 +135,9 @@ func (c *ctest) result(m []string, n int) {
 		}
 	case strings.HasPrefix(word, "Skipped"), strings.Contains(word, "Disabled"):
 		c.skip++
+		if strings.Contains(word, "Disabled") {
+			c.off++
+		}
 		c.s.test(k.name, "", CaseSkipped, 0)
 		k.lines = nil
 	default:
@@ -170,6 +175,9 @@ func (c *ctest) close() {
 		if !k.failed || k.name == "" {
 			continue
 		}
+		if c.inner(k) {
+			continue
+		}
 		f := gtestFailure(k.lines)
 		if f.File == "" {
 			if m := ctestTarget.FindStringSubmatch(strings.Join(k.lines, "\n")); m != nil && c.s.own(m[1]) {
@@ -199,4 +207,37 @@ func (c *ctest) close() {
 		c.s.red = true
 		c.s.fail(f)
 	}
+}
+
+// inner hands in the failures of the C++ test runner that a failed test was, if it was one and told them: they
+// have names, places and values of their own. It reports whether there were any.
+func (c *ctest) inner(k *ctestCase) bool {
+	if k.passed || k.word != "Failed" {
+		return false
+	}
+	for _, t := range []*tool{gtestTool(), catch2Tool(), doctestCppTool()} {
+		if !slices.ContainsFunc(k.lines, func(l string) bool { return strings.Contains(l, t.markers[0]) }) {
+			continue
+		}
+		s := &sink{session: c.s.session, tool: t, role: t.role, dir: c.s.dir, now: k.log}
+		r := t.make(s)
+		for _, l := range k.lines {
+			r.line(line{n: k.log, text: l})
+		}
+		r.close()
+		if len(s.failures) == 0 {
+			continue
+		}
+		c.s.test(k.name, "", CaseFailed, k.took)
+		c.s.red = true
+		for _, f := range s.failures {
+			if f.ID != k.name {
+				f.ID = k.name + " > " + f.ID
+			}
+			f.Log, f.inner = k.log, true
+			c.s.fail(f)
+		}
+		return true
+	}
+	return false
 }

@@ -33,7 +33,7 @@ var (
 	gtestResult = newPattern(`\[(?:  (FAILED)  |       (OK) |  (SKIPPED) )\] (\S+?)(?:, where (.+?))? \((\d+) ms\)$`)
 	gtestCount  = newPattern(`^\[  (PASSED|SKIPPED|FAILED) {1,2}\] (\d+) tests?[.,]`)
 	gtestPlace  = newPattern(`^(\S.*?)(?::(\d+)|\((\d+)\)): (Failure|error:? ?.*|Skipped|Expected .*)$`)
-	gtestJSONAt = newPattern(`^(\S+\.\w+)(?::(\d+)|\((\d+)\))$`)
+	gtestJSONAt = newPattern(`^(\S+\.\w+)(?::(\d+)|\((\d+)\)):?$`)
 	gtestWhich  = newPattern(`^\s*Which is: (.+)$`)
 )
 

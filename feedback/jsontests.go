@@ -64,6 +64,12 @@ func readRspec(s *sink, text []byte) bool {
 					frames = append(frames, frame{file: m[1], line: atoi(m[2])})
 				}
 			}
+			for l := range strings.Lines(x.Message) { // aggregated failures have their places in the message
+				if m := miniFrame.FindStringSubmatch(" " + strings.TrimSpace(l)); m != nil {
+					frames = append([]frame{{file: m[1], line: atoi(m[2])}}, frames...)
+					break
+				}
+			}
 			if top, ok := s.topFrame(frames); ok {
 				f.File, f.Line = top.file, top.line
 			}

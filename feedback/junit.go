@@ -3,6 +3,7 @@ package feedback
 import (
 	"encoding/xml"
 	"iter"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -336,6 +337,9 @@ func (j *junit) settle(c *junitCase) {
 	if file == "" && len(j.suites) > 0 {
 		file = j.suites[len(j.suites)-1].file
 	}
+	if ext := path.Ext(class); file == "" && (ext == ".cpp" || ext == ".cc" || ext == ".cxx") {
+		file = class // doctest's class is the source file
+	}
 	status := CasePassed
 	switch {
 	case len(problems) > 0 && c.Skipped != nil: // a todo test that fails, as Node writes it
@@ -445,6 +449,9 @@ func (j *junit) failure(c *junitCase, p junitProblem, file string) Failure {
 		f.Kind, f.Log = KindTest, j.s.now
 		if f.File == "" {
 			f.File, f.Line = batsPlace(text)
+		}
+		if m := gtestJSONAt.FindStringSubmatch(lines[0]); m != nil && f.File == "" {
+			f.File, f.Line = m[1], atoi(m[2]+m[3])
 		}
 		if f.File == "" {
 			f.File, f.Line = j.s.placeInTrace(lines)

@@ -1,6 +1,9 @@
 package feedback
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 func phpunitTool() *tool {
 	return &tool{
@@ -22,7 +25,10 @@ type phpunit struct {
 	seen    map[string]bool
 	fatal   *Failure // PHP's own error, whose trace follows
 	header  bool
-	service bool // TeamCity's messages come: lists of results are what tests print
+	before  Counts       // of the runs before this one
+	told    map[int]bool // log lines of the failures listed before this run's last totals; nil before any
+	listed  map[int]bool // those listed since
+	service bool         // TeamCity's messages come: lists of results are what tests print
 }
 
 // phpSection is the list of results that is being read.
@@ -86,7 +92,8 @@ func (p *phpunit) line(l line) claim {
 		return hold
 	}
 	if strings.HasPrefix(t, "PHPUnit ") && strings.Contains(t, "Sebastian Bergmann") {
-		p.header = true
+		p.header, p.told, p.listed = true, nil, nil
+		p.before = p.s.counts.clone()
 		return mine
 	}
 	if p.header && (strings.HasPrefix(t, "Cannot open file ") || strings.HasPrefix(t, "Test file ") || strings.HasPrefix(t, "Could not ") || strings.HasPrefix(t, "Unknown option") || strings.HasPrefix(t, "Test directory ")) {
@@ -128,6 +135,7 @@ func (p *phpunit) last(t string) (claim, bool) {
 				skipped += atoi(c[2])
 			}
 		}
+		p.lastTotals()
 		p.s.add(max(0, atoi(m[1])-failed-skipped), failed, skipped)
 		p.settle(failed > 0)
 		return mine, true
@@ -135,6 +143,7 @@ func (p *phpunit) last(t string) (claim, bool) {
 	if m := phpOK.FindStringSubmatch(t); m != nil {
 		p.end()
 		p.section = phpOutside
+		p.lastTotals()
 		p.s.add(atoi(m[1]), 0, 0)
 		p.settle(false)
 		return mine, true
@@ -151,6 +160,19 @@ func (p *phpunit) last(t string) (claim, bool) {
 		return mine, true
 	}
 	return pass, false
+}
+
+// lastTotals takes back what stood before earlier totals of the same run: a test printed it.
+func (p *phpunit) lastTotals() {
+	if p.told != nil && p.header {
+		p.s.failures = slices.DeleteFunc(p.s.failures, func(f Failure) bool { return p.told[f.Log] })
+		p.s.counts = p.before.clone()
+		p.s.red = false
+	}
+	p.told, p.listed = p.listed, map[int]bool{}
+	if p.told == nil {
+		p.told = map[int]bool{}
+	}
 }
 
 func (p *phpunit) settle(failed bool) {
@@ -244,6 +266,12 @@ func (p *phpunit) end() {
 	p.block = nil
 	if b == nil {
 		return
+	}
+	if p.section == phpProblems && len(p.listed) < maxKeptFailures {
+		if p.listed == nil {
+			p.listed = map[int]bool{}
+		}
+		p.listed[b.log] = true
 	}
 	p.report(b.id, b.lines, b.log)
 }

@@ -14,7 +14,7 @@ func registry() []*tool {
 		goTestTool(), gotestsumTool(),
 		pytestTool(), unittestTool(),
 		jestTool(), vitestTool(), uvuTool(), mochaTool(), avaTool(), nodeTestTool(), batsTool(), proveTool(), tapTool(), playwrightTool(), jasmineTool(),
-		nextestTool(), rustTestTool(), rspecTool(), minitestTool(), phpunitTool(), ctestTool(), gtestTool(), exunitTool(), mavenTool(), gradleTool(), dotnetTool(), swiftTool(),
+		nextestTool(), rustTestTool(), rspecTool(), minitestTool(), phpunitTool(), ctestTool(), gtestTool(), catch2Tool(), doctestCppTool(), exunitTool(), mavenTool(), gradleTool(), dotnetTool(), swiftTool(),
 		// compilers, linters, installers
 		formatTool(), rustcTool(), javacTool(), cmakeTool(), sanitizerTool(), gccTool(), shellcheckTool(), bundlerTool(), composerTool(),
 		jsonTool(), // after go test, whose events are JSON too

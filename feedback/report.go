@@ -68,6 +68,17 @@ type Counts struct {
 	Skipped *int `json:"skipped" jsonschema:"nullable"`
 }
 
+// clone copies the numbers behind the pointers.
+func (c Counts) clone() Counts {
+	for _, p := range []**int{&c.Passed, &c.Failed, &c.Skipped} {
+		if *p != nil {
+			n := **p
+			*p = &n
+		}
+	}
+	return c
+}
+
 // Failure is one thing that is wrong.
 type Failure struct {
 	ID       string  `json:"id"`      // the test's name as the tool prints it, or the rule's code; empty where there is none
@@ -85,7 +96,8 @@ type Failure struct {
 	rule string // the rule that decided Class
 	// weak marks a consequence ("recipe failed", "lifecycle script failed"): it is left out where anything else
 	// explains the failure.
-	weak bool
+	weak  bool
+	inner bool // a part of a test case that the tool counts as one
 	// flaky marks the failed attempt of a test that passed when it was tried again: it does not make a run red.
 	flaky bool
 }

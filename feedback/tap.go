@@ -366,9 +366,6 @@ func (r *tapReader) crash(f *Failure, printed []string) {
 	}
 }
 
-// yamlFailure takes the fields of a YAML diagnostic.
-// avaDetails is the text of AVA's details, whose keys are sentences: `'Value is not truthy:': '0'`.
-// regexpPlace finds file:line[:column], also inside "fn (file:1:2)".
 // commentFailure reads what Test::More and bats say in comments.
 func (r *tapReader) commentFailure(f *Failure, lines []string) {
 	var text []string
@@ -412,9 +409,6 @@ func batsPlace(text string) (file string, at int) {
 	return file, at
 }
 
-// readTapYAML reads the flat top level of a YAML block: scalars, block scalars and, joined, nested lists and maps.
-// yamlKey splits a line at its key's colon; a key in quotes may hold colons.
-// openScalar takes the quotes off a scalar whose lines were joined; behind a nested key they stay.
 // close implements reader.
 func (r *tapReader) close() {
 	r.end()

@@ -2,6 +2,7 @@ package feedback
 
 import "strings"
 
+// yamlFailure takes the fields of a YAML diagnostic.
 func (r *tapReader) yamlFailure(f *Failure, y map[string]string) {
 	for _, k := range []string{"error", "message", "reason", "values", "details", "operator"} {
 		if y[k] != "" {
@@ -73,6 +74,7 @@ func (r *tapReader) yamlFailure(f *Failure, y map[string]string) {
 	}
 }
 
+// avaDetails is the text of AVA's details, whose keys are sentences: `'Value is not truthy:': '0'`.
 func avaDetails(text string) string {
 	var out []string
 	for l := range strings.Lines(text) {
@@ -87,8 +89,10 @@ func avaDetails(text string) string {
 	return strings.Join(out, "\n")
 }
 
+// regexpPlace finds file:line[:column], also inside "fn (file:1:2)".
 var regexpPlace = newPattern(`((?:file://)?(?:[A-Za-z]:)?[^\s():]+):(\d+)(?::\d+)?\)?$`)
 
+// readTapYAML reads the flat top level of a YAML block: scalars, block scalars and, joined, nested lists and maps.
 func readTapYAML(lines []string) map[string]string {
 	if len(lines) == 0 {
 		return nil
@@ -148,6 +152,7 @@ func readTapYAML(lines []string) map[string]string {
 	return out
 }
 
+// yamlKey splits a line at its key's colon; a key in quotes may hold colons.
 func yamlKey(t string) (key, value string, ok bool) {
 	if rest, quoted := strings.CutPrefix(t, "'"); quoted {
 		if key, value, ok = strings.Cut(rest, "':"); ok {
@@ -157,6 +162,7 @@ func yamlKey(t string) (key, value string, ok bool) {
 	return strings.Cut(t, ":")
 }
 
+// openScalar takes the quotes off a scalar whose lines were joined; behind a nested key they stay.
 func openScalar(v string) string {
 	if len(v) >= 2 && v[0] == '"' {
 		return yamlScalar(v)

@@ -28,7 +28,7 @@ var traceStyles = []traceStyle{
 	{"rust", newPattern(`^thread '.*' (?:\(\d+\) )?panicked at (?P<at>.+)$`), newPattern(`^\s+at (?P<f>\S+?):(?P<l>\d+)(?::\d+)?$`),
 		newPattern(`^\s+\d+: |^note: |^stack backtrace:|^\s+(?:left|right): |^$`)},
 	{"php", newPattern(`^(?:PHP )?Fatal error: +Uncaught (?P<m>.+) in (?P<f>[^:\s]+)(?: on line |:)(?P<l>\d+)$`), newPattern(`^#\d+ (?P<f>[^(]+)\((?P<l>\d+)\)`), newPattern(`^Stack trace:|^  thrown in|^#\d+ \{main\}`)},
-	{"ruby", newPattern("^(?P<f>[^\\s:]+):(?P<l>\\d+):in [`'][^']*': (?P<m>.+)$"), newPattern("^\\s+from (?P<f>[^\\s:]+):(?P<l>\\d+):in "), nil},
+	{"ruby", newPattern("^(?:<internal:[^>]*>|(?P<f>[^\\s:]+)):(?P<l>\\d+):in [`'][^']*': (?P<m>.+)$"), newPattern("^\\s+from (?:<internal:[^>]*>|(?P<f>[^\\s:]+)):(?P<l>\\d+):in "), nil},
 	{"elixir", newPattern(`^\*\* \((?P<m>[\w.]+\) .+)$`), newPattern(`^\s+(?:\([^)]*\) )?(?P<f>[\w./-]+\.exs?):(?P<l>\d+): (?P<fn>.+)$`), newPattern(`^\s+\(|^$|^\s+(?:The following|Attempted|\#)`)},
 	{"haskell", newPattern(`^(?P<m>[\w-]+: (?:Prelude\.|Map\.|.*(?:exception|Exception|error)).*)$`), newPattern(`^\s+\w+, called at (?P<f>\S+\.hs):(?P<l>\d+):\d+ in `), newPattern(`^CallStack`)},
 	{"dart", newPattern(`^Unhandled exception:(?P<m>)$`), newPattern(`^#\d+ +(?P<fn>.+?) \((?P<f>[^()]+?):(?P<l>\d+)(?::\d+)?\)$`), newPattern(`^[A-Z].*$|^<asynchronous`)},
