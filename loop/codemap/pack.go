@@ -44,6 +44,8 @@ type page struct {
 	shown  []lineRange // sorted, apart
 	whole  bool
 	always bool
+	// licence is how many lines at the beginning are a licence, which is not shown.
+	licence int
 	// aside is named by anchors only: prose, data and declarations, where the text is not about them.
 	aside  bool
 	guest  bool        // shown for a function that others call
@@ -51,7 +53,7 @@ type page struct {
 }
 
 // Pack renders the located places, best first, as text within a budget of tokens. Each piece is the file's own
-// text, unchanged, under a line "=== path:start-end symbol"; no line carries a number, so that a model can
+// text, unchanged and without the licence that it begins with, under a line "=== path:start-end symbol"; no line carries a number, so that a model can
 // copy what it must replace. Paths in always come first, whole if they fit; then the bodies of what the best
 // functions call; then the three best files whole if they are small, then whole functions with the head of
 // their file. Prose, data and declarations are named only, unless the best file is such a one. Behind them come
@@ -151,6 +153,9 @@ func (p *packer) load(ctx context.Context, located []loop.Located, always []stri
 			continue
 		}
 		pg.class = p.view.files[i].class
+		if pg.licence = licenceOf(pg.lines); pg.licence == len(pg.lines) {
+			pg.licence = 0
+		}
 		p.pages = append(p.pages, pg)
 	}
 	p.setAside()
@@ -295,6 +300,9 @@ const headerTokens = 24
 
 // take shows a range of a file if its tokens are left.
 func (p *packer) take(pg *page, r lineRange) bool {
+	if r.start = max(r.start, pg.licence+1); r.start > r.end {
+		return true
+	}
 	fresh := subtract(r, pg.shown)
 	cost := headerTokens
 	for _, f := range fresh {
@@ -308,7 +316,7 @@ func (p *packer) take(pg *page, r lineRange) bool {
 	}
 	p.left -= cost
 	pg.shown = merge(append(slices.Clone(pg.shown), r))
-	pg.whole = len(pg.shown) == 1 && pg.shown[0] == lineRange{1, len(pg.lines)}
+	pg.whole = len(pg.shown) == 1 && pg.shown[0] == lineRange{pg.licence + 1, len(pg.lines)}
 	return true
 }
 
@@ -406,7 +414,9 @@ func (pg *page) render(out *strings.Builder, mark string) {
 	}
 	for _, r := range pg.shown {
 		what := pg.symbols(r)
-		if pg.whole {
+		if pg.whole && pg.licence > 0 {
+			what = "(whole file, but for its licence)"
+		} else if pg.whole {
 			what = "(whole file)"
 		} else if in := around(pg.lines, groups, r.start); in != "" {
 			what = "in " + oneLine(in)

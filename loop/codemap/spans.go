@@ -1,6 +1,7 @@
 package codemap
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -59,7 +60,7 @@ func (s *shelf) spans(ctx context.Context, tree loop.Tree, v *view, q *query, al
 			head = o.head
 			if len(o.pieces) > 0 {
 				pieces, name = f.doc.place(o.pieces), func(k int) string { return o.names[k] }
-				best = m.chunks(f.doc, pieces, r.at, weigh)
+				best = o.composed(q, m.chunks(f.doc, pieces, r.at, weigh))
 				r.lines = append(slices.Clone(r.lines), o.spelledOut(q.names)...)
 			}
 		}
@@ -88,6 +89,21 @@ func (o *outline) spelledOut(names map[string]bool) []int32 {
 		}
 	}
 	return lines
+}
+
+// composedWeight is how much more a piece counts whose name is made of words of the text: "the fast parser" is parseFast.
+const composedWeight = 1.5
+
+// composed weighs such pieces of best, which it orders anew.
+func (o *outline) composed(q *query, best []scoredChunk) []scoredChunk {
+	for i := range best {
+		words := split(o.names[best[i].index][strings.LastIndexByte(o.names[best[i].index], '.')+1:])
+		if len(words) > 1 && !slices.ContainsFunc(words, func(w string) bool { return q.weights[stem(w)] == 0 }) {
+			best[i].score *= composedWeight
+		}
+	}
+	slices.SortStableFunc(best, func(a, b scoredChunk) int { return cmp.Compare(b.score, a.score) })
+	return best
 }
 
 // chosen lists the pieces that are shown of the file at a rank, from 0, by index: all of a short file of the first
