@@ -28,6 +28,8 @@ type benchCase struct {
 	project string // testdata/benchloop/NAME.txtar
 	// replies are the coder's, in turn, the last one again and again; SOLUTION stands for the project's.
 	replies []modeltest.Reply
+	// need is what the planner asks to see before it gives the spec; empty: nothing.
+	need string
 	// spec stands in for the project's where it is not empty.
 	spec string
 	// files are added to the repository.
@@ -95,6 +97,8 @@ func benchCases() []benchCase {
 			spec: `{"goal": "Total is right", "kind": "bug", "criteria": [], "constraints": [], "out_of_scope": [], "questions": [{"text": "Net or gross?", "choices": ["net", "gross"]}], "zone": "green", "zone_why": "x", "nothing_to_do": "", "steps": []}`},
 		{name: "edits a file that it did not declare", project: "node", end: loop.PhaseDone, rounds: 1, calls: 3, seen: "not under FILES",
 			replies: texts(strings.Replace(edits("lib/slug.js", "function slug(text) {", "function slug(text) { // a link"), "lib/slug.js - the change", "lib/other.js - the change", 1), solution)},
+		{name: "asks to see what it was not shown", project: "python", end: loop.PhaseDone, rounds: 1, calls: 3, seen: "There is no `words/gone.py` in the repository",
+			need: `"words/longest.py:longest", "tests", "words/gone.py"`, replies: texts(solution)},
 		{name: "cut-off reply", project: "shell", end: loop.PhaseDone, rounds: 1, calls: 3, replies: []modeltest.Reply{{Text: "FIRST HALF", Finish: "length"}, {Text: "SECOND HALF"}}},
 		{name: "thinks aloud", project: "go", end: loop.PhaseDone, rounds: 1, calls: 2,
 			replies: texts("<think>\nPerhaps so:\ncart/cart.go\n<<<<<<< SEARCH\n\tsum := 1\n=======\n\tsum := 7\n>>>>>>> REPLACE\n</think>\n" + solution)},
@@ -165,7 +169,11 @@ func (c benchCase) script(p benchProject) modeltest.Script {
 		r.Text = fill.Replace(r.Text)
 		replies[i] = r
 	}
-	rules := []modeltest.Rule{{Name: "spec", Purpose: "spec", Replies: texts(spec)}}
+	specs := texts(spec)
+	if c.need != "" {
+		specs = texts(`{"goal": "", "kind": "bug", "criteria": [], "constraints": [], "out_of_scope": [], "questions": [], "zone": "green", "zone_why": "", "nothing_to_do": "", "steps": [], "need": [`+c.need+`]}`, spec)
+	}
+	rules := []modeltest.Rule{{Name: "spec", Purpose: "spec", Replies: specs}}
 	if len(replies) > 0 {
 		rules = append(rules, modeltest.Rule{Name: "code", Purpose: "code", Replies: replies, Repeat: true})
 	}
