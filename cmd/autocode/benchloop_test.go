@@ -72,7 +72,7 @@ func benchCases() []benchCase {
 		{name: "right at once", project: "node", replies: texts(solution), end: loop.PhaseDone, rounds: 1, calls: 2},
 		{name: "right at once", project: "shell", replies: texts(solution), end: loop.PhaseDone, rounds: 1, calls: 2},
 		{name: "wrong file, then the right one", project: "go", end: loop.PhaseDone, rounds: 2, calls: 3,
-			replies: texts(edits("label/label.go", `return "shop"`, `return "store"`), solution)},
+			replies: texts(edits("label/label.go", `func Name() string { return "shop" }`, `func Name() string { return "store" }`), solution)},
 		{name: "malformed reply, then a diff, then blocks", project: "python", end: loop.PhaseDone, rounds: 1, calls: 4,
 			replies: texts("I would change the loop.", "--- a/words/longest.py\n+++ b/words/longest.py\n@@ -5 +5 @@\n-nothing like it\n+x\n", solution)},
 		{name: "repeats itself, then solves it", project: "node", end: loop.PhaseDone, rounds: 2, calls: 5, seen: "You did exactly this before",

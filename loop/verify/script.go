@@ -24,6 +24,7 @@ const (
 	stepTypes   stepKind = "types"
 	stepBuild   stepKind = "build"
 	stepBrowser stepKind = "browser" // needs a browser or a server, which nobody starts here
+	stepOnline  stepKind = "online"  // asks a registry or a service, which no check can reach
 	stepClean   stepKind = "clean"   // removes what a build has made
 	stepReport  stepKind = "report"  // prints or uploads what the tests have measured
 	stepOther   stepKind = "other"   // nobody knows: it stays before the command that follows it
@@ -300,6 +301,9 @@ var nameKinds = []struct {
 // classify says what a command does: by the programs that it names, outermost last, since c8, nyc,
 // cross-env and the like stand before the one that counts; else by its script's name.
 func classify(words []string, script string, alone bool) stepKind {
+	if online(words) {
+		return stepOnline
+	}
 	for i, w := range words {
 		name := programName(w)
 		rest := words[i+1:]
@@ -343,6 +347,28 @@ func classify(words []string, script string, alone bool) stepKind {
 	return stepOther
 }
 
+// online says whether a command asks a registry: for known weaknesses, or for a package that it runs without having it
+// installed (npx tsd@0.29).
+func online(words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	name, rest := programName(words[0]), words[1:]
+	switch name {
+	case "npx", "bunx":
+		if slices.ContainsFunc(rest, func(w string) bool { return programName(w) == "npm" || programName(w) == "audit" }) {
+			return true
+		}
+		return slices.ContainsFunc(rest, func(w string) bool { return versioned.MatchString(unquote(w)) })
+	case "npm", "yarn", "pnpm":
+		return slices.Contains([]string{"audit", "outdated", "dlx"}, rest[0])
+	}
+	return false
+}
+
+// versioned is a package with a version, with or without a scope.
+var versioned = regexp.MustCompile(`^(?:@[\w.-]+/)?[\w.-]+@\S+$`)
+
 // testWord is how commands look that run tests without a runner.
 var testWord = regexp.MustCompile(`(?i)(?:^|[/._-])(?:tests?|spec)(?:$|[/._-])`)
 
@@ -372,7 +398,7 @@ func byName(script string) stepKind {
 
 // stepStages are the stages of the kinds of steps that run.
 var stepStages = map[stepKind]loop.StageName{
-	stepBuild: loop.StageCompile, stepLint: loop.StageLint, stepTypes: loop.StageTypes, stepUnit: loop.StageUnit, stepBrowser: loop.StageE2E,
+	stepBuild: loop.StageCompile, stepLint: loop.StageLint, stepTypes: loop.StageTypes, stepUnit: loop.StageUnit, stepBrowser: loop.StageE2E, stepOnline: loop.StageE2E,
 }
 
 // jobs turns a chain into jobs, each of its own stage, in the order of the chain; none where it is better
@@ -392,6 +418,9 @@ func (c chain) jobs(depth int) []job {
 		case s.kind == stepBrowser:
 			jobs = append(jobs, job{stage: stage, args: []string{s.text}, left: s.script + " needs a browser or a server, which is not started here: " + s.text})
 			pending = nil
+			continue
+		case s.kind == stepOnline:
+			jobs = append(jobs, job{stage: stage, args: []string{s.text}, left: s.script + " needs the network, which no check has: " + s.text})
 			continue
 		case s.kind != stepBuild:
 			// Tests and linters do not want what the build stage has made removed.
