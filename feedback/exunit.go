@@ -28,9 +28,12 @@ type exunit struct {
 	whole   string   // the file of the compilation error
 	told    bool     // errors with places were reported: the closing "(CompileError)" says nothing new
 	failed  bool     // a closing line counted failures
-	format  bool     // mix format lists the files that follow
-	warning *Failure // the compiler's warning whose place follows
-	warned  []Failure
+	// finished is set from "Finished in" to the totals; early are totals without it; closing is set after the log.
+	finished, closing bool
+	early             string
+	format            bool     // mix format lists the files that follow
+	warning           *Failure // the compiler's warning whose place follows
+	warned            []Failure
 }
 
 // maxExWarnings bounds the warnings kept for the case that they fail the build.
@@ -64,7 +67,15 @@ var (
 // line implements reader.
 func (x *exunit) line(l line) claim {
 	t := l.text
+	if strings.HasPrefix(t, "Finished in ") {
+		x.finished = true
+	}
 	if m := exTotal.FindStringSubmatch(t); m != nil && m[1]+m[2]+m[3] != "" {
+		if !x.finished && !x.closing { // a test printed it, or an older ExUnit's: the last one counts then
+			x.early = strings.Clone(t)
+			return mine
+		}
+		x.finished = false
 		x.end()
 		all := atoi(m[1]) + atoi(m[2]) + atoi(m[3])
 		failed, skipped := atoi(m[4]), 0
@@ -316,4 +327,10 @@ func (x *exunit) printed() {
 }
 
 // close implements reader.
-func (x *exunit) close() { x.end() }
+func (x *exunit) close() {
+	if x.early != "" && !x.s.ended {
+		x.closing = true
+		x.line(line{n: x.s.now, text: x.early})
+	}
+	x.end()
+}

@@ -7,6 +7,7 @@ type goTrace struct {
 	head   []string
 	frames []frame
 	tests  []string // names of running tests that a time-out lists
+	starts []int    // of each goroutine, its first frame
 }
 
 var (
@@ -58,6 +59,9 @@ func goReadTrace(out []string) goTrace {
 			}
 			continue
 		}
+		if strings.HasPrefix(l, "goroutine ") {
+			t.starts = append(t.starts, len(t.frames))
+		}
 		if m := goFrameFile.FindStringSubmatch(l); m != nil {
 			t.frames = append(t.frames, frame{function: function, file: m[1], line: atoi(m[2])})
 			function = ""
@@ -68,6 +72,23 @@ func goReadTrace(out []string) goTrace {
 		}
 	}
 	return t
+}
+
+// ofTest are the frames of the goroutine that runs a test, all frames when none tells.
+func (t *goTrace) ofTest(test string) []frame {
+	name, _, _ := strings.Cut(test, "/")
+	for i, from := range t.starts {
+		to := len(t.frames)
+		if i+1 < len(t.starts) {
+			to = t.starts[i+1]
+		}
+		for _, f := range t.frames[from:to] {
+			if m := goTestFunc.FindStringSubmatch(f.function); m != nil && m[1] == name && name != "" {
+				return t.frames[from:to]
+			}
+		}
+	}
+	return t.frames
 }
 
 // goRace reads a data race report out of a test's output; nil when there is none.
@@ -154,7 +175,11 @@ func goStandard(f frame) bool {
 func (g *goTests) panicFailure(p *goPackage, out []string, test string) Failure {
 	t := goReadTrace(out)
 	f := Failure{ID: test, Suite: p.name, Kind: KindTest, Message: strings.Join(t.head, "\n"), Log: p.failLog}
-	top, ok := g.s.topGoFrame(t.frames)
+	frames := t.frames
+	if n := len(t.tests); n > 0 { // a time-out: TestMain's goroutine, which only waits, may come first
+		frames = t.ofTest(t.tests[n-1])
+	}
+	top, ok := g.s.topGoFrame(frames)
 	if ok {
 		if strings.Contains(f.Message, "stack overflow") {
 			top = g.s.recursion(t.frames, top)

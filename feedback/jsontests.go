@@ -2,6 +2,7 @@ package feedback
 
 import (
 	"encoding/json"
+	"path"
 	"strings"
 	"time"
 )
@@ -286,5 +287,88 @@ func readMochaEnd(s *sink, text []byte) bool {
 	s.add(t.Passes, t.Failures, t.Pending)
 	s.ran, s.ended, s.red = true, true, s.red || t.Failures > 0
 	s.green = !s.red
+	return true
+}
+
+func readPlaywright(s *sink, text []byte) bool {
+	type suite struct {
+		Title, File string
+		Specs       []struct {
+			Title, File string
+			Line        int
+			Tests       []struct {
+				Status      string
+				ProjectName string
+				Results     []struct {
+					Status string
+					Errors []struct{ Message, Stack string }
+					Error  struct{ Message, Stack string }
+				}
+			}
+		}
+		Suites []json.RawMessage
+	}
+	var d struct {
+		Config struct{ RootDir string }
+		Suites []json.RawMessage
+		Errors []struct{ Message, Stack string }
+		Stats  struct{ Expected, Unexpected, Skipped, Flaky int }
+	}
+	if !decode(text, &d) {
+		return false
+	}
+	s.add(d.Stats.Expected+d.Stats.Flaky, d.Stats.Unexpected, d.Stats.Skipped)
+	var walk func(raw json.RawMessage, titles []string)
+	walk = func(raw json.RawMessage, titles []string) {
+		var x suite
+		if !decode(raw, &x) {
+			return
+		}
+		if x.Title != "" && x.Title != x.File {
+			titles = append(append([]string{}, titles...), x.Title)
+		}
+		for _, spec := range x.Specs {
+			id := strings.Join(append(append([]string{}, titles...), spec.Title), " › ")
+			for _, t := range spec.Tests {
+				switch t.Status {
+				case "flaky":
+					s.flaky(id)
+				case "unexpected":
+				default:
+					continue
+				}
+				if t.Status == "flaky" {
+					continue
+				}
+				f := Failure{Message: "failed without a message"}
+				if n := len(t.Results); n > 0 {
+					r := t.Results[n-1]
+					msg := r.Error.Message + "\n" + r.Error.Stack
+					if len(r.Errors) > 0 {
+						msg = r.Errors[0].Message + "\n" + r.Errors[0].Stack
+					}
+					f = jsError(s, strings.Split(cleanText(msg), "\n"))
+				}
+				if f.File == "" {
+					f.File, f.Line = path.Join(d.Config.RootDir, spec.File), spec.Line
+				}
+				f.ID, f.Kind, f.Suite = id, KindTest, spec.File
+				s.red = true
+				s.fail(f)
+			}
+		}
+		for _, c := range x.Suites {
+			walk(c, titles)
+		}
+	}
+	for _, x := range d.Suites {
+		walk(x, nil)
+	}
+	for _, e := range d.Errors {
+		f := jsError(s, strings.Split(cleanText(e.Message+"\n"+e.Stack), "\n"))
+		f.Kind = KindSetup
+		s.red = true
+		s.fail(f)
+	}
 	return true
 }

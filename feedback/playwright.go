@@ -21,6 +21,9 @@ type playwright struct {
 	counts map[string]int
 	totals string // kind whose tests are being listed under the totals
 	flaky  map[string]bool
+	names  map[string]bool // the failed tests that the totals list
+	apart  bool            // something else came since the last line of the totals
+	runs   int
 	began  bool
 }
 
@@ -46,6 +49,7 @@ func (p *playwright) line(l line) claim {
 	t := l.text
 	if playwrightBegin.MatchString(t) {
 		p.began = true
+		p.runs++
 		return mine
 	}
 	if m := playwrightHead.FindStringSubmatch(t); m != nil {
@@ -56,12 +60,23 @@ func (p *playwright) line(l line) claim {
 	}
 	if m := playwrightTotal.FindStringSubmatch(t); m != nil && (p.began || p.block != nil || len(p.list) > 0) {
 		p.end()
+		if p.apart && p.runs == 1 { // the totals come in one piece: a test printed the earlier ones
+			clear(p.counts)
+			p.flaky, p.names = nil, nil
+		}
+		p.apart = false
 		p.counts[m[2]] += atoi(m[1])
 		p.totals = m[2]
 		return mine
 	}
 	if p.totals != "" {
 		if m := playwrightName.FindStringSubmatch(t); m != nil {
+			if p.totals == "failed" || p.totals == "interrupted" {
+				if p.names == nil {
+					p.names = map[string]bool{}
+				}
+				p.names[m[1]+m[3]] = true
+			}
 			if p.totals == "flaky" {
 				if p.flaky == nil {
 					p.flaky = map[string]bool{}
@@ -72,6 +87,7 @@ func (p *playwright) line(l line) claim {
 		}
 		p.totals = ""
 	}
+	p.apart = p.apart || t != ""
 	if p.block != nil {
 		if strings.HasPrefix(strings.TrimSpace(t), "Retry #") {
 			p.block.retry = true
@@ -119,7 +135,7 @@ func (p *playwright) close() {
 			p.s.flaky(b.id)
 			continue
 		}
-		if seen[key] {
+		if seen[key] || len(p.names) > 0 && p.runs == 1 && !p.names[key] {
 			continue
 		}
 		seen[key] = true

@@ -69,6 +69,10 @@ func (r *tapReader) yamlFailure(f *Failure, y map[string]string) {
 	if m := jsImported.FindStringSubmatch(strings.Join(strings.Fields(f.Message), " ")); m != nil {
 		f.File = m[1]
 	}
+	if m := tapDataLine.FindStringSubmatch(y["data"]); m != nil && absolute(f.ID) { // ESLint's test points are files
+		f.File, f.Line = f.ID, atoi(m[1])
+		f.ID = r.s.file(f.ID)
+	}
 	if y["file"] != "" {
 		f.File, f.Line = strings.Trim(y["file"], `'"`), atoi(strings.TrimSpace(y["line"]))
 	}
@@ -88,6 +92,9 @@ func avaDetails(text string) string {
 	}
 	return strings.Join(out, "\n")
 }
+
+// tapDataLine is the line that ESLint's diagnostics name below "data".
+var tapDataLine = newPattern(`(?m)^\s*line: (\d+)$`)
 
 // regexpPlace finds file:line[:column], also inside "fn (file:1:2)".
 var regexpPlace = newPattern(`((?:file://)?(?:[A-Za-z]:)?[^\s():]+):(\d+)(?::\d+)?\)?$`)
