@@ -342,6 +342,10 @@ func (a *applier) create(b Block, p string) {
 		a.fail(b, KindMalformed, "the new file holds the marker line %q; give the block's own markers another length, 5 to 9 characters", shown(l))
 		return
 	}
+	if l := elided(p, d); l != "" {
+		a.fail(b, KindMalformed, leftOut, shown(l))
+		return
+	}
 	if rival := a.rival(b, p, d); rival != "" {
 		a.fail(b, KindAmbiguous, "the text before the block names both %s and %s; write the path alone on the line before the block", p, rival)
 		return
@@ -362,6 +366,7 @@ func (a *applier) create(b Block, p string) {
 // edit applies a block to a file that exists.
 func (a *applier) edit(b Block, p string, f *file) {
 	indented := meaningful(p)
+	b.Divisions = withoutMark(b.Divisions, f.text)
 	d, found, ok := a.divide(b, f.text, indented)
 	if !ok {
 		return
@@ -378,6 +383,10 @@ func (a *applier) edit(b Block, p string, f *file) {
 		a.fail(b, KindMalformed, "REPLACE holds the marker line %q; give the block's own markers another length, 5 to 9 characters", shown(l))
 		return
 	}
+	if l := elided(p, d); l != "" {
+		a.fail(b, KindMalformed, leftOut, shown(l))
+		return
+	}
 	if rival := a.rival(b, p, d); rival != "" {
 		a.fail(b, KindAmbiguous, "the text before the block names %s too, where SEARCH matches as well as in %s; "+
 			"write the path alone on the line before the block", rival, p)
@@ -389,43 +398,6 @@ func (a *applier) edit(b Block, p string, f *file) {
 	a.tree.put(p, &changed)
 	a.shiftEdits(p, at, b.Number)
 	a.applied(p, OpEdit, at.match, at.first+1)
-}
-
-// divide chooses the division of the block whose SEARCH matches uniquely, and finds its place. Where there is only one
-// division the finding may be anything. It reports the error itself where ok is false.
-func (a *applier) divide(b Block, t text, indented bool) (Division, finding, bool) {
-	if blank(b.Divisions[0].Search) && len(t.lines) == 0 {
-		d := b.Divisions[0]
-		return d, finding{places: []place{{match: MatchExact, replace: d.Replace}}}, true
-	}
-	if len(b.Divisions) == 1 {
-		d := b.Divisions[0]
-		if blank(d.Search) {
-			a.overwrites(b)
-			return d, finding{}, false
-		}
-		return d, find(t, d, indented), true
-	}
-	var chosen Division
-	var found finding
-	matching := 0
-	for _, d := range b.Divisions {
-		if f := find(t, d, indented); f.unique() {
-			chosen, found = d, f
-			matching++
-		}
-	}
-	if matching == 0 && blank(b.Divisions[0].Search) && len(b.Divisions[0].Search) == 0 {
-		a.overwrites(b)
-		return chosen, found, false
-	}
-	if matching != 1 {
-		a.fail(b, KindMalformed, "the block on line %d of the reply has %d lines that look like its divider, and cut at %d of them its SEARCH "+
-			"matches one place of the file; give the block's markers a length, 5 to 9 characters, that no line of its content has",
-			b.Line, len(b.Divisions), matching)
-		return chosen, found, false
-	}
-	return chosen, found, true
 }
 
 // overwrites reports an empty SEARCH on a file that has content.

@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // place is where a SEARCH was found: the file's lines first to last-1, what kind of match it is, and the REPLACE fitted to it.
@@ -115,11 +113,12 @@ func indentation(s string) string {
 // findShifted finds the places where the lines differ by a uniform indentation alone.
 func findShifted(t text, search, replace []string) finding {
 	var f finding
+	unit := units(t, search, replace)
 	for i := 0; i+len(search) <= len(t.lines) && len(f.places) < maxPlaces; i++ {
 		if !sameRest(t.lines[i:i+len(search)], search) {
 			continue
 		}
-		s, ok := learnShift(t.lines[i:i+len(search)], search)
+		s, ok := learnShift(t.lines[i:i+len(search)], search, unit)
 		if !ok {
 			continue
 		}
@@ -174,7 +173,7 @@ func findNumbered(t text, d Division) finding {
 			return finding{reason: "SEARCH looks like a line with its line number before it, but that line is elsewhere; write it without number"}
 		}
 		p.match = MatchWhitespace
-		s, ok := learnShift(t.lines[p.first:p.last], search)
+		s, ok := learnShift(t.lines[p.first:p.last], search, units(t, search, replace))
 		if ok {
 			p.replace, ok = s.apply(replace)
 		}
@@ -184,118 +183,4 @@ func findNumbered(t text, d Division) finding {
 		return f
 	}
 	return finding{}
-}
-
-// findAnchored finds the places where the file's text equals SEARCH but for white space anywhere, the first and the last line
-// each being one line of the file.
-func findAnchored(t text, search, replace []string, indented bool) finding {
-	head, tail := 0, len(search)
-	for blankLine(search[head]) {
-		head++
-	}
-	for blankLine(search[tail-1]) {
-		tail--
-	}
-	core := search[head:tail]
-	want := squeeze(core)
-	var f finding
-	for i := 0; i < len(t.lines) && len(f.places) < maxPlaces; i++ {
-		if strings.TrimSpace(t.lines[i].text) != strings.TrimSpace(core[0]) {
-			continue
-		}
-		end, ok := squeezed(t.lines, i, want)
-		if !ok || strings.TrimSpace(t.lines[end-1].text) != strings.TrimSpace(core[len(core)-1]) {
-			continue
-		}
-		p := place{first: i, last: end, match: MatchAnchored}
-		p.replace, ok = fitAnchored(t.lines[i:end], core, trimBlank(replace, head, len(search)-tail), indented)
-		if !ok {
-			f.reason = "SEARCH differs from the file in its indentation, not uniformly, so that the indentation of REPLACE cannot be told; " +
-				"write both with the file's own indentation"
-		}
-		f.places = append(f.places, p)
-	}
-	if f.reason != "" && len(f.places) == 1 {
-		f.places = nil
-	}
-	return f
-}
-
-// squeeze is the text of lines without white space, but for one space where it alone keeps two words apart: `int x` is never
-// `intx`.
-func squeeze(lines []string) string {
-	var b strings.Builder
-	last := rune(0)
-	for _, l := range lines {
-		for word := range strings.FieldsSeq(l) {
-			b.WriteString(apart(last, word))
-			b.WriteString(word)
-			last, _ = utf8.DecodeLastRuneInString(word)
-		}
-	}
-	return b.String()
-}
-
-// apart is what must stand between a word and the text before it, which ends with last.
-func apart(last rune, word string) string {
-	if first, _ := utf8.DecodeRuneInString(word); wordRune(last) && wordRune(first) {
-		return " "
-	}
-	return ""
-}
-
-func wordRune(r rune) bool { return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) }
-
-// squeezed reads the file from line i until want has been read, and returns the line after. It fails where the text differs or
-// want ends within a line.
-func squeezed(lines []line, i int, want string) (int, bool) {
-	last := rune(0)
-	for ; i < len(lines); i++ {
-		for word := range strings.FieldsSeq(lines[i].text) {
-			rest, ok := strings.CutPrefix(want, apart(last, word)+word)
-			if !ok {
-				return 0, false
-			}
-			want = rest
-			last, _ = utf8.DecodeLastRuneInString(word)
-		}
-		if want == "" {
-			return i + 1, true
-		}
-	}
-	return 0, false
-}
-
-// trimBlank takes blank lines off both ends of REPLACE, as many as SEARCH had beyond the file's text.
-func trimBlank(replace []string, head, tail int) []string {
-	for head > 0 && len(replace) > 0 && blankLine(replace[0]) {
-		replace, head = replace[1:], head-1
-	}
-	for tail > 0 && len(replace) > 0 && blankLine(replace[len(replace)-1]) {
-		replace, tail = replace[:len(replace)-1], tail-1
-	}
-	return replace
-}
-
-// fitAnchored fits REPLACE to an anchored place: shifted where the lines differ by a uniform indentation, else as it is where
-// indentation has no meaning.
-func fitAnchored(lines []line, core, replace []string, indented bool) ([]string, bool) {
-	var file []line
-	for _, l := range lines {
-		if !blankLine(l.text) {
-			file = append(file, l)
-		}
-	}
-	var search []string
-	for _, s := range core {
-		if !blankLine(s) {
-			search = append(search, s)
-		}
-	}
-	if len(file) == len(search) {
-		if s, ok := learnShift(file, search); ok {
-			return s.apply(replace)
-		}
-	}
-	return replace, !indented
 }

@@ -31,6 +31,9 @@ func explainMissing(t text, search []string) (string, []Line) {
 	case strings.TrimSpace(t.lines[at+k].text) == strings.TrimSpace(search[k]):
 		message += fmt.Sprintf("; line %d of SEARCH differs from line %d of the file in its white space: the file has %q, SEARCH has %q",
 			k+1, at+k+1, shown(t.lines[at+k].text), shown(search[k]))
+	case plain(strings.TrimSpace(t.lines[at+k].text)) == plain(strings.TrimSpace(search[k])):
+		message += fmt.Sprintf("; line %d of SEARCH differs from line %d of the file in characters that look alike: %s", k+1, at+k+1,
+			tellApart(t.lines[at+k].text, search[k]))
 	default:
 		message += fmt.Sprintf("; line %d of SEARCH differs from line %d of the file: the file has %q, SEARCH has %q",
 			k+1, at+k+1, shown(t.lines[at+k].text), shown(search[k]))
@@ -80,13 +83,13 @@ func firstDifference(t text, search []string, at int) (k int, have bool) {
 func nearestWindow(t text, search []string) (int, bool) {
 	index := map[string][]int{}
 	for i, l := range t.lines {
-		if key := strings.TrimSpace(l.text); key != "" {
+		if key := plain(strings.TrimSpace(l.text)); key != "" {
 			index[key] = append(index[key], i)
 		}
 	}
 	votes := map[int]int{}
 	for k, s := range search {
-		key := strings.TrimSpace(s)
+		key := plain(strings.TrimSpace(s))
 		if places := index[key]; key != "" && len(places) <= maxPlaces {
 			for _, i := range places {
 				votes[i-k] += len(key)

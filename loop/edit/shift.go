@@ -1,35 +1,52 @@
 package edit
 
 import (
+	"cmp"
+	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// shift turns the indentation of a reply's lines into the file's: a prefix taken away, then a change between tabs and spaces,
-// then a prefix added.
+// shift turns the indentation of a reply's lines into the file's: a prefix taken away, then a change between tabs and spaces or
+// of the number of spaces, then a prefix added.
 type shift struct {
 	remove   string
 	toTabs   int // spaces of the reply that are one tab of the file
 	toSpaces int // spaces of the file that are one tab of the reply
+	scale    scale
 	add      string
 }
 
+// scale is a level of indentation, in spaces of the reply and of the file.
+type scale struct{ reply, file int }
+
 func (s shift) none() bool { return s == shift{} }
 
-// learnShift finds the shift that holds for every non-blank line. Blank lines say nothing.
-func learnShift(lines []line, search []string) (shift, bool) {
-	var pairs []indents
-	for k, s := range search {
-		if blankLine(s) {
-			continue
-		}
-		pairs = append(pairs, indents{indentation(s), indentation(lines[k].text)})
-	}
+// learnShift finds the shift that holds for every non-blank line. Blank lines say nothing. unit is what a level is in the file and
+// in the reply, where that can be told: one line alone does not say whether its eight spaces are one tab or two.
+func learnShift(lines []line, search []string, unit scale) (shift, bool) {
+	pairs := pairUpIndents(lines, search)
 	if len(pairs) == 0 {
 		return shift{}, false
 	}
-	for _, s := range candidates(pairs) {
+	return fitting(pairs, candidates(pairs, unit))
+}
+
+func pairUpIndents(lines []line, search []string) []indents {
+	var pairs []indents
+	for k, s := range search {
+		if !blankLine(s) {
+			pairs = append(pairs, indents{indentation(s), indentation(lines[k].text)})
+		}
+	}
+	return pairs
+}
+
+// fitting returns the first of the shifts that holds for all pairs.
+func fitting(pairs []indents, shifts []shift) (shift, bool) {
+	for _, s := range shifts {
 		fits := true
 		for _, p := range pairs {
 			if got, ok := s.indent(p.reply); !ok || got != p.file {
@@ -47,12 +64,20 @@ func learnShift(lines []line, search []string) (shift, bool) {
 // indents is the indentation of one line, in the reply and in the file.
 type indents struct{ reply, file string }
 
-// tabWidths are the numbers of spaces that are written for a tab, the usual ones first.
+// tabWidths are the numbers of spaces that are written for a level, the usual ones first.
 var tabWidths = []int{4, 2, 8, 3}
 
+// widthsFrom is tabWidths with the known one, if any, before the others.
+func widthsFrom(known int) []int {
+	if known == 0 {
+		return tabWidths
+	}
+	return append([]int{known}, slices.DeleteFunc(slices.Clone(tabWidths), func(w int) bool { return w == known })...)
+}
+
 // candidates are the shifts that the first line allows, the simple ones first. A change of tabs together with a prefix can only
-// be told apart from a change with another width where the lines have more than one indentation.
-func candidates(pairs []indents) []shift {
+// be told apart from a change with another width where the lines have more than one indentation, or where the width is known.
+func candidates(pairs []indents, unit scale) []shift {
 	first := pairs[0]
 	levels := map[string]bool{}
 	for _, p := range pairs {
@@ -65,18 +90,21 @@ func candidates(pairs []indents) []shift {
 	if prefix, ok := strings.CutSuffix(first.reply, first.file); ok {
 		all = append(all, shift{remove: prefix})
 	}
-	for _, width := range tabWidths {
-		all = append(all, shift{toTabs: width}, shift{toSpaces: width})
+	one := len(levels) < 2
+	for _, s := range tabChanges(unit) {
+		known := s.toTabs > 0 && s.toTabs == unit.reply || s.toSpaces > 0 && s.toSpaces == unit.file
+		if indent, ok := s.indent(first.reply); ok && one && known {
+			if prefix, ok := strings.CutSuffix(first.file, indent); ok {
+				s.add = prefix
+			}
+		}
+		all = append(all, s)
 	}
-	if len(levels) < 2 {
+	if one {
 		return all
 	}
-	for _, width := range tabWidths {
-		for _, s := range []shift{{toTabs: width}, {toSpaces: width}} {
-			indent, ok := s.indent(first.reply)
-			if !ok {
-				continue
-			}
+	for _, s := range tabChanges(unit) {
+		if indent, ok := s.indent(first.reply); ok {
 			if prefix, ok := strings.CutSuffix(first.file, indent); ok {
 				s.add = prefix
 				all = append(all, s)
@@ -84,6 +112,87 @@ func candidates(pairs []indents) []shift {
 		}
 	}
 	return all
+}
+
+// scales are the shifts between levels of different width.
+func scales() []shift {
+	var all []shift
+	for _, reply := range tabWidths {
+		for _, file := range tabWidths {
+			if reply != file {
+				all = append(all, shift{scale: scale{reply, file}})
+			}
+		}
+	}
+	return all
+}
+
+// tabChanges are the changes between tabs and spaces, the likely widths first.
+func tabChanges(unit scale) []shift {
+	var all []shift
+	spaces := widthsFrom(unit.file)
+	for i, width := range widthsFrom(unit.reply) {
+		all = append(all, shift{toTabs: width})
+		if i < len(spaces) {
+			all = append(all, shift{toSpaces: spaces[i]})
+		}
+	}
+	return all
+}
+
+// level is by how many spaces lines are mostly indented more than the line before them; 0 where none is, or by unusual numbers.
+func level(lines iter.Seq[string]) int {
+	steps := map[int]int{}
+	previous := 0
+	for l := range lines {
+		if blankLine(l) {
+			continue
+		}
+		spaces := len(l) - len(strings.TrimLeft(l, " "))
+		if more := spaces - previous; more > 0 && slices.Contains(tabWidths, more) {
+			steps[more]++
+		}
+		previous = spaces
+	}
+	best := 0
+	for _, width := range tabWidths {
+		if steps[width] > steps[best] {
+			best = width
+		}
+	}
+	return best
+}
+
+// units tells what a level is in the file and in the block. Its first line counts for nothing, since what is above it is not known.
+func units(t text, search, replace []string) scale {
+	file := func(yield func(string) bool) {
+		for _, l := range t.lines[:min(len(t.lines), maxCompared)] {
+			if !yield(l.text) {
+				return
+			}
+		}
+	}
+	return scale{reply: cmp.Or(inner(replace), inner(search)), file: level(file)}
+}
+
+// inner is the level of a part of a block, measured from its own first line.
+func inner(lines []string) int {
+	for i, l := range lines {
+		if !blankLine(l) {
+			first := len(indentation(l))
+			return level(func(yield func(string) bool) {
+				for _, l := range lines[i:] {
+					if len(indentation(l)) >= first && !blankLine(l) {
+						l = l[first:]
+					}
+					if !yield(l) {
+						return
+					}
+				}
+			})
+		}
+	}
+	return 0
 }
 
 func onlyOf(s string, c byte) bool { return strings.Trim(s, string(c)) == "" }
@@ -104,6 +213,11 @@ func (s shift) indent(indent string) (string, bool) {
 			return "", false
 		}
 		indent = strings.Repeat(" ", len(indent)*s.toSpaces)
+	case s.scale.reply > 0:
+		if !onlyOf(indent, ' ') || len(indent)%s.scale.reply != 0 {
+			return "", false
+		}
+		indent = strings.Repeat(" ", len(indent)/s.scale.reply*s.scale.file)
 	}
 	return s.add + indent, true
 }

@@ -18,11 +18,21 @@ type text struct {
 	lines []line
 }
 
-// parseText cuts content into lines. A lone CR ends no line.
+// parseText cuts content into lines. A lone CR ends a line only in a file that has no LF (classic Mac OS).
 func parseText(content string) text {
 	var t text
 	if rest, ok := strings.CutPrefix(content, byteOrderMark); ok {
 		t.bom, content = byteOrderMark, rest
+	}
+	if strings.Contains(content, "\r") && !strings.Contains(content, "\n") {
+		for l := range strings.SplitAfterSeq(content, "\r") {
+			if bare, closed := strings.CutSuffix(l, "\r"); closed {
+				t.lines = append(t.lines, line{bare, "\r"})
+			} else if l != "" {
+				t.lines = append(t.lines, line{text: l})
+			}
+		}
+		return t
 	}
 	t.lines = make([]line, 0, strings.Count(content, "\n")+1)
 	for len(content) > 0 {
@@ -134,12 +144,8 @@ func align(old, fresh []line) []int {
 	if n == 0 || m == 0 {
 		return from
 	}
-	if n == m {
-		for i := range m {
-			from[head+i] = head + i // line for line
-		}
-	}
 	if n*m > maxAligned {
+		pairUp(from, head, head+n, head, head+m)
 		return from
 	}
 	// The longest common subsequence of what is between.
@@ -154,19 +160,31 @@ func align(old, fresh []line) []int {
 			}
 		}
 	}
+	gapOld, gapFresh := 0, 0
 	for i, j := 0, 0; i < n && j < m; {
 		switch {
 		case sameLine(old[head+i], fresh[head+j]):
+			pairUp(from, head+gapOld, head+i, head+gapFresh, head+j)
 			from[head+j] = head + i
 			i++
 			j++
+			gapOld, gapFresh = i, j
 		case table[(i+1)*width+j] >= table[i*width+j+1]:
 			i++
 		default:
 			j++
 		}
 	}
+	pairUp(from, head+gapOld, head+n, head+gapFresh, head+m)
 	return from
+}
+
+// pairUp lets the fresh lines between two that are repeated take the place of the old ones there, one by one.
+func pairUp(from []int, old, oldEnd, fresh, freshEnd int) {
+	for old < oldEnd && fresh < freshEnd {
+		from[fresh] = old
+		old, fresh = old+1, fresh+1
+	}
 }
 
 func sameLine(a, b line) bool { return strings.TrimSpace(a.text) == strings.TrimSpace(b.text) }

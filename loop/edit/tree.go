@@ -154,7 +154,7 @@ func (t *tree) vacant(p, except string) error {
 			if f, ok := t.files[full]; ok && f.exists {
 				return refuse(KindConflict, "%s cannot be a folder: it is a file", full)
 			}
-			if info, err := t.root.Lstat(full); err == nil && !info.IsDir() {
+			if info, err := t.root.Lstat(full); err == nil && !info.IsDir() && !t.gone(full) {
 				return refuse(KindConflict, "%s cannot be a folder: it is a file", full)
 			}
 		}

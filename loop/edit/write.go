@@ -54,10 +54,10 @@ func (t *tree) write() (err error) {
 		from := s.temporary
 		if from == "" {
 			from = w.backup(s.from)
-			if s.from != s.path {
-				if err = w.folders(s.path); err != nil {
-					return err
-				}
+		}
+		if path.Dir(from) != path.Dir(s.path) {
+			if err = w.folders(s.path); err != nil {
+				return err
 			}
 		}
 		if err = w.move(from, s.path, s.temporary == ""); err != nil {
@@ -91,15 +91,30 @@ func (w *writer) name(p, kind string) string {
 	return dir + "." + base + w.suffix + kind
 }
 
-func (w *writer) temporary(p string) string { return w.name(p, ".new") }
-func (w *writer) backup(p string) string    { return w.name(p, ".old") }
+func (w *writer) backup(p string) string { return w.name(p, ".old") }
+
+// temporary is the name of p's new content: beside its place, or where a file that is about to go stands in the way of p's folder,
+// beside that file.
+func (w *writer) temporary(p string) string {
+	for i, c := range p {
+		if c != '/' {
+			continue
+		}
+		if info, err := w.root.Lstat(p[:i]); err == nil && !info.IsDir() {
+			return w.name(p[:i], fmt.Sprintf(".new%d", len(w.unused)))
+		}
+	}
+	return w.name(p, ".new")
+}
 
 // stage writes the new content of p beside it.
 func (w *writer) stage(p string, f *file) (string, error) {
-	if err := w.folders(p); err != nil {
-		return "", err
-	}
 	name := w.temporary(p)
+	if path.Dir(name) == path.Dir(p) {
+		if err := w.folders(p); err != nil {
+			return "", err
+		}
+	}
 	handle, err := w.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, newFileMode)
 	if err != nil {
 		return "", fmt.Errorf("make %s: %w", p, err)
