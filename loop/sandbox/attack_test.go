@@ -25,7 +25,7 @@ func TestAttack59Ptrace(t *testing.T)    { wantHeld(t, "ptrace") }
 func TestAttack60Namespace(t *testing.T) { wantHeld(t, "namespaces") }
 
 func TestAttack54KernelInterfaces(t *testing.T) {
-	for _, name := range []string{"vsock", "alg", "packet", "io_uring", "kernel"} {
+	for _, name := range []string{"vsock", "alg", "packet", "io_uring", "kernel", "netlink"} {
 		t.Run(name, func(t *testing.T) { wantHeld(t, name) })
 	}
 }
@@ -51,6 +51,7 @@ func TestAttack55Proc(t *testing.T) {
 	wantHeld(t, "proc-canary")
 	wantHeld(t, "descriptors")
 	t.Run("writes", func(t *testing.T) { wantHeld(t, "proc-writes") })
+	t.Run("kernel memory", func(t *testing.T) { wantHeld(t, "kernel-addresses") })
 }
 
 func TestAttack56Environment(t *testing.T) {

@@ -125,9 +125,19 @@ var attacks = map[string]func() error{
 			wantErrno("fchmodat2", unix.EPERM, call(452, ^uintptr(99), 0, 0o4755, 0)),
 		)
 	},
-	"proc-writes": procWrites,
-	"proc-canary": procCanary,
-	"descriptors": descriptors,
+	"netlink": func() error {
+		return wantErrno("socket(NETLINK_AUDIT)", unix.EPERM, func() error {
+			fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT)
+			if err == nil {
+				_ = unix.Close(fd)
+			}
+			return err
+		})
+	},
+	"kernel-addresses": kernelAddresses,
+	"proc-writes":      procWrites,
+	"proc-canary":      procCanary,
+	"descriptors":      descriptors,
 	"memfd": func() error {
 		fd, err := unix.MemfdCreate("bomb", 0)
 		if err != nil {
@@ -315,6 +325,23 @@ func procWrites() error {
 		got = errors.Join(got, fmt.Errorf("%s can be opened for writing", path))
 		return nil
 	})
+	return got
+}
+
+// kernelAddresses reads what the host's root alone may read about the kernel's memory.
+func kernelAddresses() error {
+	var got error
+	for _, name := range []string{"vmallocinfo", "slabinfo", "pagetypeinfo", "kpagecount", "kpageflags", "kpagecgroup", "kcore", "kmsg"} {
+		handle, err := os.OpenFile("/proc/"+name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+		if err != nil {
+			continue
+		}
+		n, _ := handle.Read(make([]byte, 8))
+		handle.Close()
+		if n > 0 {
+			got = errors.Join(got, fmt.Errorf("/proc/%s can be read", name))
+		}
+	}
 	return got
 }
 

@@ -422,6 +422,11 @@ func dockerFilter() (string, error) {
 			}
 		}
 	}
+	for protocol := uint32(0); protocol < netlinkLinks; protocol++ {
+		if !slices.Contains(netlinkProtocols, protocol) {
+			when("socket", masked(0, allBits, unix.AF_NETLINK), masked(2, allBits, protocol))
+		}
+	}
 	for _, r := range openRules {
 		for _, create := range bits(creates) {
 			for _, bit := range bits(setIDBits) {
@@ -440,6 +445,9 @@ func dockerFilter() (string, error) {
 	}
 	return strings.TrimSpace(string(encoded)), nil
 }
+
+// netlinkLinks is above the highest number of a netlink protocol (MAX_LINKS of linux/netlink.h).
+const netlinkLinks = 32
 
 // families is above the highest number of an address family that Linux may give (AF_MAX is 46 now).
 const families = 64

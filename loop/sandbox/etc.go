@@ -228,7 +228,10 @@ var (
 	procHidden   = []string{"/proc/keys"}
 	// What only the host's root may write or read matters when the server runs as root.
 	procReadOnlyRoot = []string{"/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/driver", "/proc/dynamic_debug", "/proc/asound"}
-	procHiddenRoot   = []string{"/proc/timer_list", "/proc/latency_stats"}
+	procHiddenRoot   = []string{
+		"/proc/timer_list", "/proc/latency_stats", "/proc/vmallocinfo", "/proc/slabinfo", "/proc/pagetypeinfo",
+		"/proc/kpagecount", "/proc/kpageflags", "/proc/kpagecgroup", "/proc/allocinfo",
+	}
 )
 
 // procArgs mounts a fresh /proc and protects the host's parts of it.

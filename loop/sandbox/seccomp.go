@@ -89,6 +89,23 @@ var argumentRules = []argumentRule{
 	{call: "mknodat", argument: 2, mask: unix.S_IFMT, values: []uint32{unix.S_IFCHR, unix.S_IFBLK}},
 }
 
+// netlinkProtocols are what programs ask about interfaces, routes and sockets of their own. The
+// others lead to the host's audit, firewalls and transforms, which look at who asks only later.
+var netlinkProtocols = []uint32{unix.NETLINK_ROUTE, unix.NETLINK_SOCK_DIAG, unix.NETLINK_KOBJECT_UEVENT}
+
+// netlinkRule denies the other protocols of socket(AF_NETLINK, …).
+func netlinkRule() []bpf.Instruction {
+	body := []bpf.Instruction{
+		loadArgument(0),
+		bpf.JumpIf{Cond: bpf.JumpNotEqual, Val: unix.AF_NETLINK, SkipTrue: uint8(len(netlinkProtocols) + 2)},
+		loadArgument(2),
+	}
+	for i, protocol := range netlinkProtocols {
+		body = append(body, bpf.JumpIf{Cond: bpf.JumpEqual, Val: protocol, SkipTrue: uint8(len(netlinkProtocols) - i)})
+	}
+	return append(body, seccompErrno(unix.EPERM), reloadNumber)
+}
+
 // openRule denies creating a file with set-id bits; the mode counts only with O_CREAT or
 // O_TMPFILE, and is garbage without.
 type openRule struct {
@@ -196,6 +213,7 @@ func archProgram(arch *seccomparch.Info) []bpf.Instruction {
 	for _, r := range argumentRules {
 		rule(r.call, r.body()...)
 	}
+	rule("socket", netlinkRule()...)
 	for _, r := range openRules {
 		rule(r.call, r.body()...)
 	}
