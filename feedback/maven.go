@@ -19,6 +19,8 @@ func mavenTool() *tool {
 
 // maven reads Maven's log: lines with a level in front, and between them what tests print.
 type maven struct {
+	closing bool   // "Results:" was read: the totals come
+	early   string // totals without it
 	s       *sink
 	id      string // the test whose exception follows
 	class   string
@@ -102,6 +104,10 @@ func (m *maven) line(l line) claim {
 	if strings.Contains(t, "<<< ") && m.header(t, l.n) {
 		return mine
 	}
+	if t == "Results:" || t == "Results :" {
+		m.closing = true
+		return mine
+	}
 	if strings.HasPrefix(t, "Tests run: ") && m.total(t) {
 		return mine
 	}
@@ -179,6 +185,11 @@ func mavenTime(s string) time.Duration {
 
 func (m *maven) total(t string) bool {
 	if g := mavenTotal.FindStringSubmatch(t); g != nil {
+		if !m.closing && m.results == "" { // a test printed it, or the log begins behind the header
+			m.early = strings.Clone(t)
+			return true
+		}
+		m.closing = false
 		m.end()
 		failed := atoi(g[2]) + atoi(g[3])
 		m.s.add(max(0, atoi(g[1])-failed-atoi(g[4])), failed, atoi(g[4]))
@@ -373,6 +384,11 @@ func (m *maven) end() {
 
 // close implements reader.
 func (m *maven) close() {
+	if m.early != "" && !m.s.ended {
+		m.closing = true
+		m.total(m.early)
+	}
+
 	m.end()
 	m.flush()
 	m.reason()

@@ -18,6 +18,8 @@ type npm struct {
 	lines []string // of the npm error block, prefix taken off
 	log   int
 	yarn  bool // a yarn v1 header or error was seen
+	// places are the packages of a workspace whose scripts failed.
+	places []packagePlace
 }
 
 var (
@@ -53,6 +55,7 @@ func (n *npm) line(l line) claim {
 		if len(n.lines) < most {
 			n.lines = append(n.lines, strings.TrimSpace(m[1]))
 		}
+		n.place(l)
 		return mine
 	}
 	if len(n.lines) > 0 && t != "" {

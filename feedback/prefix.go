@@ -118,6 +118,9 @@ func stampless(s string) string {
 	return s
 }
 
+// streamJoin stands between the names of prefixes behind each other.
+const streamJoin = "\x00"
+
 // unprefix takes the found prefixes off a line and returns its stream's name with it.
 func unprefix(s string, found []prefix) (stream, text string) {
 	for _, p := range found {
@@ -126,6 +129,9 @@ func unprefix(s string, found []prefix) (stream, text string) {
 			continue
 		}
 		if len(m) > 2 && m[2] >= 0 {
+			if stream != "" {
+				stream += streamJoin
+			}
 			stream += s[m[2]:m[3]]
 		}
 		s = s[m[1]:]

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path"
 	"strings"
 	"sync"
 )
@@ -69,6 +70,7 @@ type stream struct {
 	back    []line // ring of the last lines that nobody took
 	at      int
 	generic *generic
+	dir     string // where relative paths start, relative to the root
 }
 
 type slot struct {
@@ -135,8 +137,11 @@ func (e *engine) stream(name string) *stream {
 	if len(e.order) >= maxStreams {
 		return e.order[0]
 	}
-	s := &stream{slots: make([]*slot, len(e.tools)), back: make([]line, 0, lookback)}
-	s.generic = newGeneric(&sink{session: e.session, tool: &genericTool, dir: e.command.dir})
+	s := &stream{slots: make([]*slot, len(e.tools)), back: make([]line, 0, lookback), dir: e.command.dir}
+	if m := pnpmStream.FindStringSubmatch(name[strings.LastIndex(name, streamJoin)+1:]); m != nil {
+		s.dir = path.Join(s.dir, m[1])
+	}
+	s.generic = newGeneric(&sink{session: e.session, tool: &genericTool, dir: s.dir})
 	e.streams[strings.Clone(name)] = s
 	e.order = append(e.order, s)
 	for i, t := range e.tools {
@@ -218,7 +223,7 @@ func (e *engine) offer(s *stream, l line) {
 // wake makes the reader of tool i and shows it the last lines that nobody took.
 func (e *engine) wake(s *stream, i int) {
 	t := e.tools[i]
-	k := &sink{session: e.session, tool: t, role: t.role, dir: e.command.dir}
+	k := &sink{session: e.session, tool: t, role: t.role, dir: s.dir}
 	slot := &slot{tool: t, sink: k, reader: t.make(k)}
 	s.slots[i] = slot
 	for j := range s.back {
@@ -261,6 +266,7 @@ func (e *engine) finish(cut bool) Report {
 				sinks = append(sinks, slot.sink)
 			}
 		}
+		s.placePackages()
 	}
 	var generics []*generic
 	for _, s := range e.order {
