@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -40,7 +41,9 @@ func (c *feedbackCmd) Run(ctx context.Context, std streams) error {
 		Tool: c.Tool, ExitCode: c.ExitCode, Command: c.Command, Root: c.Root,
 		TimedOut: c.TimedOut, OOMKilled: c.OOMKilled, Budget: c.Budget,
 	})
-	if errors.Is(err, feedback.ErrUnknownTool) {
+	// A log that opens and cannot be read, as a directory, is as wrong a name as one that does not open.
+	var unreadable *fs.PathError
+	if errors.Is(err, feedback.ErrUnknownTool) || errors.As(err, &unreadable) {
 		return usageError(err)
 	}
 	if err != nil {

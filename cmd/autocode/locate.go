@@ -73,7 +73,7 @@ func (c *locateCmd) Run(ctx context.Context, std streams) error {
 	if query == "" || query == "-" {
 		text, err := io.ReadAll(io.LimitReader(std.in, maxQueryInput))
 		if err != nil {
-			return fmt.Errorf("read the query from standard input: %w", err)
+			return usageError(fmt.Errorf("read the query from standard input: %w", err))
 		}
 		query = string(text)
 	}
@@ -205,7 +205,7 @@ func (c *locateCmd) batch(ctx context.Context, std streams) error {
 		switch {
 		case errors.Is(err, errLongLine):
 		case err != nil:
-			return fmt.Errorf("read line %d of the batch: %w", number, err)
+			return usageError(fmt.Errorf("read line %d of the batch: %w", number, err))
 		case len(bytes.TrimSpace(text)) == 0:
 			if end {
 				return batchResult(failed, broken)
