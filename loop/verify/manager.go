@@ -74,14 +74,18 @@ func nodeInstall(s scan, manager, spec string) []string {
 		if strings.HasPrefix(spec, "yarn@") {
 			return []string{"yarn", "install", "--frozen-lockfile", "--ignore-scripts"}
 		}
-		// Later yarns do not read npm's settings.
-		return []string{"sh", "-c", `YARN_NPM_REGISTRY_SERVER=$(npm config get registry) exec yarn install --immutable --mode=skip-build`}
+		return []string{"sh", "-c", laterYarn}
 	}
 	if s.has("package-lock.json") || s.has("npm-shrinkwrap.json") {
 		return []string{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}
 	}
 	return npmInstall
 }
+
+// laterYarn installs with yarn 2 or later, which reads neither npm's settings nor the environment's proxy.
+const laterYarn = `export YARN_NPM_REGISTRY_SERVER="$(npm config get registry)" YARN_HTTP_PROXY="$HTTP_PROXY" YARN_HTTPS_PROXY="$HTTPS_PROXY"
+[ -z "$NODE_EXTRA_CA_CERTS" ] || export YARN_HTTPS_CA_FILE_PATH="$NODE_EXTRA_CA_CERTS"
+exec yarn install --immutable --mode=skip-build`
 
 // npmInstall installs what the manifest says, and leaves no lock file.
 var npmInstall = []string{"npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-package-lock"}

@@ -19,6 +19,12 @@ var remedies = []remedy{
 	// The lock file is older than the manifest: what the manifest says counts, and no lock file is written.
 	{"npm", regexp.MustCompile("`npm ci` can only install"), func([]string) []string { return npmInstall }},
 	{"pnpm", regexp.MustCompile(`ERR_PNPM_(?:OUTDATED_LOCKFILE|LOCKFILE_\w+|FROZEN_LOCKFILE\w*)`), instead("--frozen-lockfile", "--no-lockfile")},
+	// Yarn 1 fetches from the host that its lock file names, whichever registry is configured. Without those lines, it asks
+	// the configured one for the same versions, and the sums hold. The file is as it was afterwards.
+	{"yarn", regexp.MustCompile(`tunneling socket could not be established|getaddrinfo`), func(args []string) []string {
+		const text = `cp yarn.lock "$0" && grep -v '^  resolved ' "$0" >yarn.lock; YARN_REGISTRY="$(npm config get registry)" "$@"; code=$?; cp "$0" yarn.lock; exit $code`
+		return append([]string{"sh", "-c", text, cachePlaceholder + "/yarn.lock"}, args...)
+	}},
 	{"yarn", regexp.MustCompile(`lockfile needs to be updated`), instead("--frozen-lockfile", "--pure-lockfile")},
 }
 
