@@ -33,11 +33,11 @@ const reach = 3
 // checkHardCoded finds new source that compares with one literal of a test of the change, or of a failing one, and gives
 // another literal of the same test back; and functions that computed something and return such a literal now.
 func checkHardCoded(c *change) ([]loop.Finding, error) {
+	findings := askingForTests(c)
 	sets, err := c.testLiterals()
 	if err != nil || len(sets) == 0 {
-		return nil, err
+		return findings, err
 	}
-	var findings []loop.Finding
 	for _, f := range c.Diff.Files {
 		if isTest(f.Path) || f.Op == loop.OpDelete || isLockfile(f.Path) || !knowsTests(f.Path) {
 			continue

@@ -23,6 +23,10 @@ var (
 	emptiedScript = regexp.MustCompile(`^\s*"(?:test|lint|check|build|typecheck)(?::[\w-]+)?"\s*:\s*"(?:\s*|true|:|exit 0|echo\b[^|&;]*(?:&&\s*exit 0)?)"`)
 )
 
+// switchedOff matches the remarks by which a linter or a type checker passes over what follows.
+var switchedOff = regexp.MustCompile(`(?://|/\*|#|--)\s*(?:@ts-(?:nocheck|ignore|expect-error)\b|eslint-disable|biome-ignore\b|type:\s*ignore\b|noqa\b|pylint:\s*disable\b|` +
+	`pyright:\s*ignore\b|mypy:\s*ignore-errors\b|ruff:\s*noqa\b|nolint\b|rubocop:disable\b|phpcs:(?:ignore|disable)\b|NOSONAR\b|NOLINT\b|nosec\b|swiftlint:disable\b|istanbul ignore\b|pragma:\s*no cover\b)`)
+
 // silenced are the handlers in source code that do nothing about an error, on one line or over two.
 var silenced = map[string]*regexp.Regexp{
 	".py": regexp.MustCompile(`^\s*except\b[^:]*:\s*(?:#.*)?\n?\s*(?:pass|\.\.\.|continue)\s*(?:#.*)?(?:\n|$)|\bsuppress\(\s*(?:Exception|BaseException)\b`),
@@ -46,7 +50,14 @@ func checkSwallowed(c *change) ([]loop.Finding, error) {
 		}
 		lines := strings.Split(after, "\n")
 		for _, l := range added(f) {
-			if moved(f, l.Text) || !isCode(f.Path, l.Text) {
+			if moved(f, l.Text) {
+				continue
+			}
+			if switchedOff.MatchString(l.Text) && knowsTests(f.Path) && !quotedAt(f.Path, lines, l.New) {
+				findings = append(findings, loop.Finding{File: f.Path, Line: l.New, Message: "a comment switches a check off: " + quote(l.Text)})
+				continue
+			}
+			if !isCode(f.Path, l.Text) {
 				continue
 			}
 			finding := loop.Finding{File: f.Path, Line: l.New, Message: "a failure does not count any more: " + quote(l.Text)}
@@ -56,7 +67,7 @@ func checkSwallowed(c *change) ([]loop.Finding, error) {
 					finding.Severity, finding.Message = loop.SeverityBlock, "a script that verifies does nothing any more: "+quote(l.Text)
 				} else if !swallows(f.Path, f, lines, l) {
 					continue
-				} else if checking.MatchString(l.Text) {
+				} else if checking.MatchString(l.Text) && !swallowedBefore(f, l.Text) {
 					finding.Severity = loop.SeverityBlock
 				}
 			case isTest(f.Path) || !silences(f.Path, lines, l.New-1):
@@ -68,6 +79,12 @@ func checkSwallowed(c *change) ([]loop.Finding, error) {
 		}
 	}
 	return findings, nil
+}
+
+// quotedAt says whether a line lies within a string over several lines.
+func quotedAt(p string, lines []string, line int) bool {
+	within := quotedLines(p, strings.Join(lines, "\n"))
+	return line >= 1 && line <= len(within) && within[line-1]
 }
 
 // isScript says whether a file holds commands, by its name or its first line.
@@ -87,6 +104,29 @@ func swallows(p string, f loop.FileDiff, lines []string, l loop.DiffLine) bool {
 		return indent(l.Text) == 0 && lineAt(lines, l.New) == ""
 	}
 	return false
+}
+
+// swallowedBefore says whether the line takes the place of one whose failure did not count either: for every such command of a tool
+// that is added, one of the same tool is removed.
+func swallowedBefore(f loop.FileDiff, text string) bool {
+	if !swallowing.MatchString(text) {
+		return false
+	}
+	tool := strings.ToLower(checking.FindString(text))
+	balance := 0
+	for _, l := range f.Lines {
+		if !swallowing.MatchString(l.Text) || strings.ToLower(checking.FindString(l.Text)) != tool {
+			continue
+		}
+		switch l.Op {
+		case loop.LineRemoved:
+			balance++
+		case loop.LineAdded:
+			balance--
+		case loop.LineContext:
+		}
+	}
+	return balance >= 0
 }
 
 // lineAt returns the next line that is not blank from an index on, "" at the end.

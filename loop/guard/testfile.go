@@ -34,11 +34,13 @@ type declaration struct {
 	direct *regexp.Regexp
 	// marker matches an annotation, after which named matches the declaration.
 	marker, named *regexp.Regexp
+	// broken matches the line of a declaration whose name stands on the next one, as formatters write it; nil: there is no such.
+	broken *regexp.Regexp
 	// stop matches the lines, no deeper than the declaration, that end a body; nil: every such line does.
 	stop *regexp.Regexp
 }
 
-const jsTests = `^\s*(?:Deno\.)?[xf]?(?:it|test|specify)(?:\.\w+)*(?:\([^'"` + "`" + `]*\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|` + "`([^`]*)`)"
+const jsTests = `^\s*(?:Deno\.)?[xf]?(?:it|test|specify)(?:\.\w+)*(?:\((?:[^()]|\([^()]*\))*\))?\(\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|` + "`([^`]*)`)"
 
 var (
 	annotated = declaration{
@@ -46,7 +48,7 @@ var (
 		named:  regexp.MustCompile("(?:`([^`]+)`|\\b(\\w+))\\s*\\("),
 		direct: regexp.MustCompile(`^\s*(?:override\s+)?(?:public\s+)?(?:func|void)\s+(test\w*)\s*\(`),
 	}
-	javascript   = declaration{direct: regexp.MustCompile(jsTests)}
+	javascript   = declaration{direct: regexp.MustCompile(jsTests), broken: regexp.MustCompile(`^\s*(?:Deno\.)?[xf]?(?:it|test|specify)(?:\.\w+)*(?:\((?:[^()]|\([^()]*\))*\))?\(\s*$`)}
 	native       = declaration{direct: regexp.MustCompile(`^\s*(?:TYPED_)?(?:TEST|TEST_F|TEST_P|TEST_CASE|TEST_METHOD|SCENARIO|START_TEST|BOOST_AUTO_TEST_CASE|CTEST|UTEST)\s*\(([^)]*)|^\s*(?:static\s+)?(?:void|int)\s+(test_\w+)\s*\(`)}
 	shell        = declaration{direct: regexp.MustCompile(`^\s*@test\s+["'](.*)["']|^\s*(?:function\s+)?(test\w*)\s*\(\)`)}
 	declarations = map[string]declaration{
@@ -111,6 +113,9 @@ func testsIn(p, text string) []testCase {
 			continue
 		}
 		name := firstGroup(d.direct, line)
+		if name == "" && d.broken != nil && i+1 < len(lines) && d.broken.MatchString(line) {
+			name = firstGroup(d.direct, line+trim(lines[i+1]))
+		}
 		if d.marker != nil && d.marker.MatchString(line) {
 			marked = mostAnnotations
 		}

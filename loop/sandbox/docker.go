@@ -179,6 +179,7 @@ func (r *dockerRun) create(ctx context.Context) (string, error) {
 			CapDrop:        []string{"ALL"},
 			SecurityOpt:    []string{"no-new-privileges", "seccomp=" + r.filter},
 			ReadonlyRootfs: true,
+			MaskedPaths:    slices.Concat(dockerMasked, procHidden, procHiddenRoot),
 			Init:           &init,
 			OomScoreAdj:    dockerVictimScore,
 			LogConfig:      container.LogConfig{Type: "none"},
@@ -444,6 +445,12 @@ func dockerFilter() (string, error) {
 		return "", fmt.Errorf("encoding the system-call filter: %w", err)
 	}
 	return strings.TrimSpace(string(encoded)), nil
+}
+
+// dockerMasked are the paths that the engines hide of themselves; naming any replaces their list.
+var dockerMasked = []string{
+	"/proc/asound", "/proc/acpi", "/proc/interrupts", "/proc/kcore", "/proc/timer_stats", "/proc/sched_debug", "/proc/scsi",
+	"/sys/firmware", "/sys/devices/virtual/powercap",
 }
 
 // netlinkLinks is above the highest number of a netlink protocol (MAX_LINKS of linux/netlink.h).
