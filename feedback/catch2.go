@@ -15,13 +15,12 @@ func catch2Tool() *tool {
 	}
 }
 
-// catch2 reads Catch2's reports. Above each test's failures stands a head: rule, name, sections, rule, place.
+// catch2 reads Catch2's reports. Above each test's failures stands a head: rule, name, sections, rule, place; the place is not read.
 type catch2 struct {
 	s       *sink
 	state   catchState
 	names   []string // of the head: the test case and its sections
 	id      string
-	place   string // of the test case
 	open    *catchFailure
 	compact bool           // a failure is a line
 	first   map[string]int // by id: its failure
@@ -47,7 +46,6 @@ var (
 	catchBanner  = newPattern(`^.+ is a Catch2? v\S+ host application\.$`)
 	catchFailed  = newPattern(`^(\S.*?)(?::(\d+)|\((\d+)\)): FAILED:$`)
 	catchPassed  = newPattern(`^\S.*(?::\d+|\(\d+\)): (?:PASSED|SKIPPED|warning):$`)
-	catchAt      = newPattern(`^(\S.*?)(?::(\d+)|\((\d+)\))$`)
 	catchCompact = newPattern(`^(\S.*?)(?::(\d+)|\((\d+)\)): failed: (.+)$`)
 	catchTotal   = newPattern(`^test cases: +(\d+)(.*)$`)
 	catchNumber  = newPattern(`\| +(\d+) (passed|failed as expected|failed|skipped)`)

@@ -38,16 +38,16 @@ const jasmineNotRun = "Not run because a beforeAll function failed."
 // line implements reader.
 func (j *jasmine) line(l line) claim {
 	t := l.text
-	switch {
-	case t == "Failures:":
+	switch t {
+	case "Failures:":
 		j.end()
 		j.list, j.found = true, nil
 		return mine
-	case t == "Pending:":
+	case "Pending:":
 		j.end()
 		j.list = false
 		return pass
-	case t == "Started":
+	case "Started":
 		j.settle()
 		return pass
 	}
