@@ -32,11 +32,17 @@ func packageManagerOf(s scan, pkg packageJSON) (name, spec string) {
 		if version == "1" || strings.HasPrefix(version, "1.") {
 			return "yarn", "yarn@" + version
 		}
-		return "yarn", "@yarnpkg/cli-dist@" + version
+		return "yarn", laterYarnPackage + version
 	default:
 		return "npm", ""
 	}
 }
+
+// laterYarnPackage is the package of yarn 2 and later, which is another program than yarn 1.
+const laterYarnPackage = "@yarnpkg/cli-dist@"
+
+// laterYarn says whether a project's package manager is yarn 2 or later.
+func (p project) laterYarn() bool { return strings.HasPrefix(p.managerSpec, laterYarnPackage) }
 
 // plainVersion is a version that names one, and nothing else, to npm.
 var plainVersion = regexp.MustCompile(`^[0-9]+(\.[0-9]+){0,2}(-[0-9A-Za-z.]+)?$`)
@@ -74,7 +80,7 @@ func nodeInstall(s scan, manager, spec string) []string {
 		if strings.HasPrefix(spec, "yarn@") {
 			return []string{"yarn", "install", "--frozen-lockfile", "--ignore-scripts"}
 		}
-		return []string{"sh", "-c", laterYarn}
+		return []string{"sh", "-c", laterYarnInstall}
 	}
 	if s.has("package-lock.json") || s.has("npm-shrinkwrap.json") {
 		return []string{"npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"}
@@ -82,8 +88,8 @@ func nodeInstall(s scan, manager, spec string) []string {
 	return npmInstall
 }
 
-// laterYarn installs with yarn 2 or later, which reads neither npm's settings nor the environment's proxy.
-const laterYarn = `export YARN_NPM_REGISTRY_SERVER="$(npm config get registry)" YARN_HTTP_PROXY="$HTTP_PROXY" YARN_HTTPS_PROXY="$HTTPS_PROXY"
+// laterYarnInstall installs with yarn 2 or later, which reads neither npm's settings nor the environment's proxy.
+const laterYarnInstall = `export YARN_NPM_REGISTRY_SERVER="$(npm config get registry)" YARN_HTTP_PROXY="$HTTP_PROXY" YARN_HTTPS_PROXY="$HTTPS_PROXY"
 [ -z "$NODE_EXTRA_CA_CERTS" ] || export YARN_HTTPS_CA_FILE_PATH="$NODE_EXTRA_CA_CERTS"
 exec yarn install --immutable --mode=skip-build`
 

@@ -28,12 +28,15 @@ func (r npmRegistry) Run(ctx context.Context, c loop.Command) (loop.CommandResul
 	}
 	spec := c.Args[len(c.Args)-1]
 	*r.asked = append(*r.asked, spec)
-	name := "pnpm"
+	name, later := "pnpm", "0"
 	if strings.Contains(spec, "yarn") {
 		name = "yarn"
 	}
+	if strings.HasPrefix(spec, "@yarnpkg/") {
+		later = "1" // which ends at a setting of yarn 1
+	}
 	c.Args = []string{"sh", "-c", `mkdir -p "$1/node_modules/.bin" && cat >"$1/node_modules/.bin/$2" && chmod +x "$1/node_modules/.bin/$2"`, "sh", c.Args[at+1], name}
-	c.Stdin = []byte("#!/bin/sh\ncase \"$*\" in *frozen*) echo '" + r.stale + "'; [ -z '" + r.stale + "' ] || exit 1;; esac\ncase $1 in install) mkdir -p node_modules; echo \"$@\" >node_modules/how;; *) exec npm \"$@\";; esac\n")
+	c.Stdin = []byte("#!/bin/sh\ncase \"$*\" in *frozen*) echo '" + r.stale + "'; [ -z '" + r.stale + "' ] || exit 1;; esac\n[ -z \"$YARN_IGNORE_SCRIPTS\" ] || [ " + later + " = 0 ] || { echo 'Unrecognized or legacy configuration settings found: ignoreScripts'; exit 1; }\ncase $1 in install) mkdir -p node_modules; echo \"$@\" >node_modules/how;; *) exec npm \"$@\";; esac\n")
 	return r.runner.Run(ctx, c)
 }
 

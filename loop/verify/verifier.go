@@ -431,7 +431,7 @@ func (s *session) install(ctx context.Context, p project, j job) error {
 	if s.config.InstallScripts {
 		j.args = slices.DeleteFunc(slices.Clone(j.args), func(a string) bool { return slices.Contains(noScripts, a) })
 	} else {
-		j.env = append(j.env, noScriptsEnv...)
+		j.env = append(j.env, noScriptsEnv(s.projects)...)
 		if len(j.secrets) > 0 {
 			// pip builds what it finds as source only, and building runs the package's code.
 			j.env = append(j.env, "PIP_ONLY_BINARY=:all:")
@@ -479,9 +479,15 @@ func (s *session) install(ctx context.Context, p project, j job) error {
 // install.
 var noScripts = []string{"--ignore-scripts", "--no-scripts"}
 
-// noScriptsEnv says the same to those that are started by a repository's own setup commands: npm, pnpm
-// and yarn 1, and later yarns. `cargo fetch` runs nothing by itself.
-var noScriptsEnv = []string{"npm_config_ignore_scripts=true", "YARN_IGNORE_SCRIPTS=true", "YARN_ENABLE_SCRIPTS=false"}
+// noScriptsEnv says the same to those that are started by a repository's own setup commands: npm, pnpm and yarn 1, or a
+// later yarn, which ends at a variable of the other. `cargo fetch` runs nothing by itself.
+func noScriptsEnv(projects []project) []string {
+	yarn := "YARN_IGNORE_SCRIPTS=true"
+	if slices.ContainsFunc(projects, project.laterYarn) {
+		yarn = "YARN_ENABLE_SCRIPTS=false"
+	}
+	return []string{"npm_config_ignore_scripts=true", yarn}
+}
 
 // exitNotFound is the shell's exit code for a program that is not there.
 const exitNotFound = 127
