@@ -31,6 +31,12 @@ func testsRan(o loop.Outcome) bool {
 	return false
 }
 
+// namelessTests says whether tests passed of which only the number is known.
+func namelessTests(o loop.Outcome) bool {
+	unit := o.Verdict.Stages[loop.StageUnit]
+	return unit.Tests != nil && unit.Passed > 0
+}
+
 // sourceExtensions are those of files that are run or compiled; what a page is made of is not among them.
 var sourceExtensions = []string{
 	".bash", ".c", ".cc", ".clj", ".cpp", ".cs", ".cxx", ".dart", ".erl", ".ex", ".exs", ".fs", ".go", ".h", ".hpp", ".hs", ".java", ".js", ".jsx",
@@ -67,8 +73,11 @@ func (p prover) prove(c loop.Criterion) loop.Acceptance {
 	switch a.Head {
 	case loop.ProofMissing:
 		switch {
+		case p.head.NoTests() && namelessTests(p.head):
+			a.Note = "the tests pass, but what runs them names none of them, so that none can be told from another, whatever it is called: " +
+				"verify.unit in .github/autocode.yml can run them with a reporter that names them"
 		case p.head.NoTests():
-			a.Note = "no test of the repository could be run, so nothing is proved: " + reasonOf(p.head, "it has none")
+			a.Note = "no test of the repository could be run, so nothing is proved: " + reasonOf(p.head, "the repository has none")
 		case c.TestHook == "":
 			a.Note = "the criterion names no test"
 		case len(ids) > 0:

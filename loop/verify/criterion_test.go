@@ -60,6 +60,8 @@ func TestProve(t *testing.T) {
 		{name: "skipped on the head", base: side(red), head: side(cases{id: loop.CaseSkipped}), want: loop.ProofNone, note: "skipped"},
 		{name: "not there", base: side(cases{}), head: side(cases{"m.TestOther": loop.CasePassed}), want: loop.ProofNone, note: "named exactly so"},
 		{name: "no tests at all", base: side(cases{}), head: side(cases{}), want: loop.ProofNone, note: "nothing is proved"},
+		{name: "tests without names", base: side(cases{}), head: loop.Outcome{Verdict: loop.Verdict{Stages: map[loop.StageName]loop.Stage{loop.StageUnit: {Pass: true, Tests: &loop.Tests{Passed: 3}}}}},
+			want: loop.ProofNone, note: "names none of them"},
 		{name: "docs", ask: loop.ProofReview, base: side(cases{}), head: side(cases{}), want: loop.ProofReview},
 		{name: "docs that change code, without tests", ask: loop.ProofReview, tests: testChange{code: true, all: change.all}, base: side(cases{}), head: loop.Outcome{}, want: loop.ProofNone, note: "reading alone proves nothing"},
 		{name: "docs that change code, with tests whose names nobody tells", ask: loop.ProofReview, tests: testChange{code: true, all: change.all}, base: side(cases{}),
