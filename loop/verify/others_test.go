@@ -27,12 +27,12 @@ func TestDetect(t *testing.T) {
 		{"PHPUnit without a vendor directory", map[string]string{"phpunit.xml": "<phpunit/>"},
 			`.: sh -c '[ -x vendor/bin/phpunit ] && exec vendor/bin/phpunit "$@"; exec phpunit "$@"' sh --teamcity = phpunit --teamcity`},
 		{"a chain of a package", map[string]string{"package.json": `{"scripts": {"test": "eslint . && node --test"}}`},
-			`.: sh -c 'PATH="$PWD/node_modules/.bin":$PATH; export PATH; node --test' = node --test`},
+			`.: sh -c 'PATH="$PWD/node_modules/.bin":$PATH; INIT_CWD="$PWD" npm_package_json="$PWD/package.json" npm_config_local_prefix="$PWD"; export PATH INIT_CWD npm_package_json npm_config_local_prefix; node --test' = node --test`},
 		{"a workspace whose root delegates", map[string]string{
 			"package.json":     `{"workspaces": ["p/*"], "scripts": {"test": "turbo run test"}}`,
 			"p/a/package.json": `{"scripts": {"test": "mocha"}}`, "p/b/package.json": `{"scripts": {"test": "eslint . && node --test"}}`,
 		}, `p/a: npm test --silent -- --reporter spec = npm test --silent -- --reporter spec; mocha` +
-			` | p/b: sh -c 'PATH="$PWD/node_modules/.bin":"$PWD/../node_modules/.bin":"$PWD/../../node_modules/.bin":$PATH; export PATH; node --test' = node --test`},
+			` | p/b: sh -c 'PATH="$PWD/node_modules/.bin":"$PWD/../node_modules/.bin":"$PWD/../../node_modules/.bin":$PATH; INIT_CWD="$PWD" npm_package_json="$PWD/package.json" npm_config_local_prefix="$(cd ../../ && pwd)"; export PATH INIT_CWD npm_package_json npm_config_local_prefix; node --test' = node --test`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			fsys := fstest.MapFS{}
@@ -80,7 +80,7 @@ func TestNoNetwork(t *testing.T) {
 
 // TestNodeMeasures: the arguments for coverage reach the runner, whole script or taken apart.
 func TestNodeMeasures(t *testing.T) {
-	const search = `PATH="$PWD/node_modules/.bin":$PATH; export PATH; `
+	const search = `PATH="$PWD/node_modules/.bin":$PATH; INIT_CWD="$PWD" npm_package_json="$PWD/package.json" npm_config_local_prefix="$PWD"; export PATH INIT_CWD npm_package_json npm_config_local_prefix; `
 	for _, c := range []struct{ name, manifest, last string }{
 		{"whole", `{"scripts": {"test": "jest"}}`, "--coverageThreshold={}"},
 		{"taken apart", `{"scripts": {"test": "eslint . && jest"}}`,

@@ -457,45 +457,6 @@ func (c chain) jobs(depth int) []job {
 	return jobs
 }
 
-// stepJob runs one command of a chain as its package manager would: with the programs of the
-// package and of those above it in the search path.
-func stepJob(stage loop.StageName, text string, depth int) job {
-	search := "PATH="
-	up := ""
-	for range depth + 1 {
-		search += `"$PWD/` + up + `node_modules/.bin":`
-		up += "../"
-	}
-	spoken := text
-	if stage == loop.StageUnit {
-		spoken = naming(text)
-	}
-	return job{stage: stage, args: []string{"sh", "-c", search + "$PATH; export PATH; " + spoken}, speaks: spoken}
-}
-
-// naming is a command of a script that makes a known runner name every test. A reporter that the script chooses itself,
-// most often one that prints dots, gives way.
-func naming(text string) string {
-	last := lastCommand(text)
-	m := runnerWord.FindStringSubmatchIndex(last)
-	if m == nil {
-		return text
-	}
-	before, own := text[:len(text)-len(last)+m[3]], ownReporter.ReplaceAllString(last[m[3]:], "")
-	if further := runnerArguments[last[m[2]:m[3]]]; further != nil {
-		return before + strings.TrimRight(own, " ") + " " + strings.Join(further, " ")
-	}
-	return text
-}
-
-// ownReporter finds the reporter among the arguments of mocha or vitest.
-var ownReporter = regexp.MustCompile(`\s(?:--reporter(?:=|\s+)|-R(?:=|\s*))\S+`)
-
-// runnerArguments are what makes a runner name every test, by the runner's name.
-var runnerArguments = map[string][]string{
-	"jest": {"--ci", "--verbose"}, "vitest": {"--run", "--reporter=verbose"}, "ava": {"--tap"}, "mocha": {"--reporter", "spec"},
-}
-
 // delegates says whether a script of a workspace's root only starts those of its packages.
 func delegates(script string) bool {
 	return len(splitAnd(script)) == 1 && delegation.MatchString(strings.TrimSpace(script))

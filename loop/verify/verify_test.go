@@ -254,6 +254,14 @@ func TestVerify(t *testing.T) {
 			"packages/a/package.json": `{"name": "a", "version": "1.0.0", "scripts": {"test": "node --test"}}`,
 			"packages/a/a.test.js":    "require('node:test')('in a', () => { throw new Error('broken in a') });\n",
 		}, cases: map[string]loop.CaseStatus{"packages/a//in a": loop.CaseFailed}, told: "broken in a"},
+		{name: "the parts of a script know their package and its workspace", needs: []string{"npm"}, pass: true, files: map[string]string{
+			"package.json":     `{"name": "root", "private": true, "workspaces": ["p/*"]}`,
+			"p/a/package.json": `{"name": "a", "version": "1.0.0", "scripts": {"test": "npm run lint && node --test", "lint": "node where.js"}}`,
+			"p/a/where.js": "const { env, cwd } = process, { dirname, join } = require('path');\nconst here = cwd.call(process);\n" +
+				"for (const [name, want] of [['INIT_CWD', here], ['npm_package_json', join(here, 'package.json')], ['npm_config_local_prefix', dirname(dirname(here))]])\n" +
+				"  if (env[name] !== want) { console.error(name, env[name], want); process.exit(1); }\n",
+			"p/a/a.test.js": "require('node:test')('goes', () => {});\n",
+		}, cases: map[string]loop.CaseStatus{"p/a//goes": loop.CasePassed}, told: `"lint":{"pass":true`},
 		{name: "a printed success does not count", needs: []string{"npm"}, class: "code", files: map[string]string{
 			"package.json": `{"name": "x", "scripts": {"test": "node t.js"}}`, "t.js": "console.log('TAP version 13\\nok 1 - fine\\n1..1\\n# pass 1\\n# fail 0'); process.exit(1)\n",
 		}},
