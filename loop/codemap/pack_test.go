@@ -277,6 +277,31 @@ func TestPackShowsTwinsHelpers(t *testing.T) {
 	}
 }
 
+// TestPackShowsWhatIsSpelledOut: a method that the text names comes first where a class and its parent both have it, in a
+// piece that bears the class's name, and brings what it calls; methods that share more words with the text do not hide it.
+func TestPackShowsWhatIsSpelledOut(t *testing.T) {
+	source := "class Named:\n    def get_real_name(self):\n        return self._first_after(0)\n\n\n"
+	for i := range 30 {
+		source += fmt.Sprintf("class Column%d:\n    def column_of_table_%d(self, column, table):\n        \"\"\"The column of the table in the database, by its name.\"\"\"\n        for name in table:\n            if column in name:\n                return column.get_real_name(), table.get_real_name()\n        return None\n\n\n", i, i)
+	}
+	source += "class Tokens:\n    def get_real_name(self):\n        return None\n\n    def _first_after(self, start):\n        return self.tokens[start]\n\n\n" + strings.Repeat("class Other:\n    def of(self):\n        return 1\n\n\n", 300)
+	tree := newTree(map[string]string{"sql.py": source, "lexer.py": "def lex(text):\n    return text\n"})
+	index := New(Config{})
+	located, err := index.Locate(t.Context(), tree, "get_real_name() can not get the name of a column where table and database are included", 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := index.Pack(t.Context(), tree, located, nil, 1500)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"return self._first_after(0)", "def get_real_name(self):\n        return None", "return self.tokens[start]"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing:\n%s", want, text)
+		}
+	}
+}
+
 func TestHeadOf(t *testing.T) {
 	cases := []struct {
 		name, text string

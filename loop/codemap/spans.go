@@ -74,18 +74,21 @@ func (s *shelf) spans(ctx context.Context, tree loop.Tree, v *view, q *query, al
 	return out, nil
 }
 
-// spelledOut are the lines at which pieces begin of what names stand for; of a name that the outline has in several
-// places (String, close) none.
+// sameName is in how many places a file may define a name of several words for each to be meant: a class and its parent
+// both have get_real_name.
+const sameName = 3
+
+// spelledOut are the lines at which definitions begin whose names the text spells out; of a name of one word that the
+// file defines in several places (String, close) none.
 func (o *outline) spelledOut(names map[string]bool) []int32 {
 	places := map[string]int{}
 	for _, s := range o.symbols {
 		places[s.Name]++
 	}
 	var lines []int32
-	for i, p := range o.pieces {
-		name := o.names[i][strings.LastIndexByte(o.names[i], '.')+1:]
-		if names[name] && places[name] == 1 {
-			lines = append(lines, p.start)
+	for _, s := range o.symbols {
+		if names[s.Name] && (places[s.Name] == 1 || places[s.Name] <= sameName && len(split(s.Name)) > 1) {
+			lines = append(lines, int32(s.Start))
 		}
 	}
 	return lines

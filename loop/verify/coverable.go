@@ -165,7 +165,8 @@ func pythonCoverage(s scan, p project) cover {
 	if !own && distributed.MatchString(config) {
 		return cover{why: "pytest-xdist runs the tests in processes that nobody measures: put --cov into addopts"}
 	}
-	run := []string{"-m", "coverage", "run", "--append"}
+	// Each process writes a file of its own, as a configuration may ask for anyway: then nothing can be appended to.
+	run := []string{"-m", "coverage", "run", "--parallel-mode"}
 	if s.read(".coveragerc") == "" && !strings.Contains(config, "[tool.coverage") && !strings.Contains(config, "[coverage:") {
 		run = append(run, "--source=.")
 	}

@@ -35,6 +35,15 @@ func TestCoverage(t *testing.T) {
 			tests:  map[string]string{"test_half.py": "import shop\ndef test_half():\n    assert (shop.half(4), shop.half(-1)) == (2, 0)\n"},
 		},
 		{
+			name: "Python, a file for each process", needs: "python3", file: "shop.py", line: 6,
+			base: map[string]string{
+				".coveragerc": "[run]\nsource = .\nparallel = true\n",
+				"shop.py": "def total(a, b):\n    return a + b\n", "test_shop.py": "import shop\ndef test_total():\n    assert shop.total(1, 2) == 3\n",
+			},
+			change: map[string]string{"shop.py": "def total(a, b):\n    return a + b\n\n# halves\ndef half(a):\n    if a < 0:\n        return 0\n    return a / 2\n"},
+			tests:  map[string]string{"test_half.py": "import shop\ndef test_half():\n    assert (shop.half(4), shop.half(-1)) == (2, 0)\n"},
+		},
+		{
 			name: "Node", needs: "npm", file: "shop.js", line: 4,
 			base: map[string]string{
 				"package.json": `{"name": "shop", "scripts": {"test": "node --test"}}`, "shop.js": "exports.total = (a, b) => a + b;\n",
@@ -50,12 +59,8 @@ func TestCoverage(t *testing.T) {
 			// A threshold that is asked for is measured however long the tests take on this machine.
 			threshold := 60.0
 			asked := func(r *loop.VerifyRequest) { r.Config.CoverageThreshold = &threshold }
-			if c.name == "Python" {
-				probe := exec.Command("/usr/bin/python3", "-c", "import coverage, pytest")
-				probe.Dir = t.TempDir() // in this one the package's directory coverage would be imported
-				if probe.Run() != nil {
-					missing(t, "the Python module coverage is not installed or pytest (apt-get install python3-coverage python3-pytest)")
-				}
+			if c.needs == "python3" {
+				needsCoveragePy(t)
 			}
 			base := b.verify(b.commit(c.base), nil)
 			if !base.Verdict.Pass {
@@ -119,5 +124,34 @@ func TestCoverageConfigured(t *testing.T) {
 	config.CoverageThreshold = &off
 	if got := b.verify(head, &base, own); !got.Verdict.Pass {
 		t.Errorf("a gate that is off is red\n%s", show(got))
+	}
+}
+
+// needsCoveragePy ends a test where coverage.py or pytest is not installed.
+func needsCoveragePy(t *testing.T) {
+	t.Helper()
+	probe := exec.Command("/usr/bin/python3", "-c", "import coverage, pytest")
+	probe.Dir = t.TempDir() // in this one the package's directory coverage would be imported
+	if probe.Run() != nil {
+		missing(t, "the Python module coverage is not installed or pytest (apt-get install python3-coverage python3-pytest)")
+	}
+}
+
+// TestTestsRunWhereMeasuringFails has a configuration of coverage.py whose plugin is not installed.
+func TestTestsRunWhereMeasuringFails(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, "python3")
+	needsCoveragePy(t)
+	base := b.verify(b.commit(map[string]string{
+		".coveragerc": "[run]\nplugins = not_installed_here\n",
+		"shop.py":     "def total(a, b):\n    return a + b\n", "test_shop.py": "import shop\ndef test_total():\n    assert shop.total(1, 2) == 3\n",
+	}), nil)
+	if !base.Verdict.Pass {
+		t.Fatalf("the base is red\n%s", show(base))
+	}
+	got := b.verify(b.commit(map[string]string{"shop.py": "def total(a, b):\n    # adds\n    both = a + b\n    return both\n"}), &base)
+	unit, measured := got.Verdict.Stages[loop.StageUnit], got.Verdict.Stages[loop.StageCoverage]
+	if !got.Verdict.Pass || unit.Tests == nil || unit.Tests.Passed != 1 || !measured.NotRun || !strings.Contains(measured.Reason, "not_installed_here") {
+		t.Errorf("a plugin of the measuring tool is missing\n%s", show(got))
 	}
 }

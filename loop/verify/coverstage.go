@@ -123,6 +123,33 @@ func (s *session) measured(p project, j job) job {
 	return j
 }
 
+// runMeasured runs a job, measuring where its project is measured so. Where no test runs under the measuring tool (a
+// plugin of its configuration is missing, an option of it is refused) the tests run without: coverage is not worth a
+// verdict about the code.
+func (s *session) runMeasured(ctx context.Context, p project, j job) (ran, error) {
+	r, err := s.run(ctx, p, s.measured(p, j), reach{})
+	if err != nil || r.job.plain == nil || !r.red() || len(r.report.Cases) > 0 {
+		return r, err
+	}
+	plain, err := s.run(ctx, p, *r.job.plain, reach{})
+	if err != nil {
+		return ran{}, err
+	}
+	if !plain.red() || len(plain.report.Cases) > 0 {
+		s.measuring.as[s.cacheDir(p)] = cover{why: "no test runs under the measuring tool: " + lastWords(r.output)}
+	}
+	return plain, nil
+}
+
+// lastWords are the last lines of an output that say something, in one line.
+func lastWords(output []byte) string {
+	const most, width = 3, 300
+	lines := strings.FieldsFunc(string(output), func(r rune) bool { return r == '\n' || r == '\r' })
+	lines = slices.DeleteFunc(lines, func(l string) bool { return strings.TrimSpace(l) == "" })
+	text := loop.Inline(strings.Join(lines[max(0, len(lines)-most):], "; "))
+	return strings.ToValidUTF8(text[:min(len(text), width)], "")
+}
+
 // measure is the coverage stage: what the unit stage has measured, else the tests once more with the
 // tool that the project has. It is red only for changed lines that no test runs; what cannot be
 // measured is told, not held against the change. nil: there is nothing to measure.

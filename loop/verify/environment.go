@@ -83,10 +83,10 @@ func (s *session) installFailure(p project) string {
 	return text
 }
 
-// blameInstallation makes a failed installation the cause where no test runs: without it, what the tests say of
-// themselves would be taken for a fault of the code.
-func (s *session) blameInstallation(v *loop.Verdict) {
-	if !v.NoTestRuns() {
+// blameInstallation makes a failed installation the cause where no test runs, and none ran on the base: without it,
+// what the tests say of themselves would be taken for a fault of the code.
+func (s *session) blameInstallation(v *loop.Verdict, base *loop.Outcome) {
+	if !v.NoTestRuns() || base != nil && len(base.Cases) > 0 {
 		return
 	}
 	for _, p := range s.projects {

@@ -86,7 +86,7 @@ func TestPackageManagerIsBrought(t *testing.T) {
 }
 
 // TestFailedInstallation: where no test runs for want of dependencies, the environment is at fault; where tests run all the
-// same, they count.
+// same, they count, and a change after which none runs is at fault itself.
 func TestFailedInstallation(t *testing.T) {
 	manifest := func(test string) map[string]string {
 		return map[string]string{
@@ -100,7 +100,11 @@ func TestFailedInstallation(t *testing.T) {
 	if needy.Pass || needy.Class != feedback.ClassEnvironment || needy.ClassRule != "installation-failed" || needy.Stages[loop.StageEnvironment].Pass {
 		t.Errorf("%+v", needy)
 	}
-	if got := b.verify(b.commit(manifest("node --test a.test.js")), nil).Verdict; !got.Pass {
-		t.Errorf("%+v", got)
+	base := b.verify(b.commit(manifest("node --test a.test.js")), nil)
+	if !base.Verdict.Pass {
+		t.Errorf("%+v", base.Verdict)
+	}
+	if got := b.verify(b.commit(manifest("node -e 'process.exit(3)'")), &base).Verdict; got.Pass || got.Class == feedback.ClassEnvironment {
+		t.Errorf("tests ran on the base in the same environment: %+v", got)
 	}
 }

@@ -91,7 +91,7 @@ func (s *session) verify(ctx context.Context, request loop.VerifyRequest) (loop.
 			s.classify(&outcome.Verdict, runs)
 		}
 	}
-	s.blameInstallation(&outcome.Verdict)
+	s.blameInstallation(&outcome.Verdict, request.Base)
 	outcome.Verdict.Settle()
 	return outcome, nil
 }
@@ -162,7 +162,7 @@ func (s *session) runStage(ctx context.Context, name loop.StageName, changed []s
 				out = append(out, why)
 				continue
 			}
-			r, err := s.run(ctx, p, s.measured(p, j), reach{})
+			r, err := s.runMeasured(ctx, p, j)
 			if err != nil {
 				return nil, nil, err
 			}
