@@ -38,7 +38,7 @@ func TestCoverage(t *testing.T) {
 			name: "Python, a file for each process", needs: "python3", file: "shop.py", line: 6,
 			base: map[string]string{
 				".coveragerc": "[run]\nsource = .\nparallel = true\n",
-				"shop.py": "def total(a, b):\n    return a + b\n", "test_shop.py": "import shop\ndef test_total():\n    assert shop.total(1, 2) == 3\n",
+				"shop.py":     "def total(a, b):\n    return a + b\n", "test_shop.py": "import shop\ndef test_total():\n    assert shop.total(1, 2) == 3\n",
 			},
 			change: map[string]string{"shop.py": "def total(a, b):\n    return a + b\n\n# halves\ndef half(a):\n    if a < 0:\n        return 0\n    return a / 2\n"},
 			tests:  map[string]string{"test_half.py": "import shop\ndef test_half():\n    assert (shop.half(4), shop.half(-1)) == (2, 0)\n"},
